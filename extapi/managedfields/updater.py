@@ -7,7 +7,8 @@ Source: ``structured-merge-diff/v6/merge/update.go``.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -46,21 +47,55 @@ class ConflictsError(Exception):
         return [(manager, path) for manager, fields in self.conflicts.items() for path in fields.paths()]
 
 
+class Conversion(ABC):
+    """The ways between the versions of a kind. Each takes an object, and returns it in another apiVersion.
+
+    Raises:
+        ApiError: The conversion failed.
+    """
+
+    @abstractmethod
+    async def whole(self, obj: Obj, api_version: str) -> Obj:
+        """An object before or after a write."""
+
+    async def partial(self, obj: Obj, api_version: str) -> Obj:
+        """An object while an apply prunes it: fields are missing, and null is what lost everything in it.
+
+        What is missing in the result counts as given up, what is there as kept: so nothing may be filled in or dropped.
+        """
+        return await self.whole(obj, api_version)
+
+    async def pruned(self, before: Obj, after: Obj, merged: Obj) -> Obj:
+        """What an apply has left of an object, in the version of the request.
+
+        Args:
+            before: The object, in the version in which it was pruned.
+            after: The same without what is given up.
+            merged: ``before`` as it was in the version of the request, before it was converted.
+        """
+        del before
+        return await self.whole(after, merged["apiVersion"])
+
+
 @dataclass(frozen=True, slots=True)
 class Types:
-    """The types of a kind, and the way between its versions.
+    """The types of a kind, and the ways between its versions.
 
-    ``atoms``: by apiVersion; versions that are not there are no longer served. ``convert``: an object to another apiVersion.
-    ``reset``: the fields that a request to this endpoint cannot set, by apiVersion; nobody gets to manage them by it.
+    ``atoms``: by apiVersion; versions that are not there are no longer served. ``conversion``: between them. ``reset``: the
+    fields that a request to this endpoint cannot set, by apiVersion; nobody gets to manage them by it.
     """
 
     atoms: Mapping[str, Atom]
-    convert: Callable[[Obj, str], Awaitable[Obj]]
+    conversion: Conversion
     reset: Mapping[str, FieldSet] = field(default_factory=dict)
 
     async def converted(self, obj: Obj, api_version: str) -> Obj:
-        """The object in another version, or itself."""
-        return obj if obj["apiVersion"] == api_version else await self.convert(obj, api_version)
+        """A whole object in another version, or itself."""
+        return obj if obj["apiVersion"] == api_version else await self.conversion.whole(obj, api_version)
+
+    async def partial(self, obj: Obj, api_version: str) -> Obj:
+        """A partial object in another version, or itself."""
+        return obj if obj["apiVersion"] == api_version else await self.conversion.partial(obj, api_version)
 
     def compared(self, old: Obj, new: Obj, api_version: str) -> Comparison:
         """The differences of two objects of a version, but for the fields that cannot be set."""
@@ -143,7 +178,7 @@ async def applied(
         if _number_of_sets(fields) > MOST_SETS:
             raise RequestTooLarge(f"more than {MOST_SETS} objects and items have fields of their own")
         now[manager] = VersionedSet(fields, version)
-        merged = await _pruned(types, merged, now, manager, last)
+        merged = await _pruned(types, merged, now, manager, last, never)
     if merged is not live and json_equal(live, merged):
         merged = live  # nobody loses anything
     now, _ = await _shifted(types, live, merged, now, manager, force=force)
@@ -207,56 +242,70 @@ def _reconciled(types: Types, sets: Sets) -> dict[Manager, VersionedSet]:
 # -- what an applier no longer applies --------------------------------------------------------------------------------
 
 
-async def _pruned(types: Types, merged: Obj, sets: Sets, manager: Manager, last: VersionedSet | None) -> Obj:
+async def _pruned(
+    types: Types, merged: Obj, sets: Sets, manager: Manager, last: VersionedSet | None, never: FieldSet
+) -> Obj:
     """Without the fields that the manager applied last time, not this time, and that nobody else manages."""
     if last is None or not last.fields or last.api_version not in types.atoms:
         return merged
     version = last.api_version
     if version == sets[manager].api_version and not last.fields - sets[manager].fields:
         return merged  # it applies all that it did
-    atom = types.atoms[version]
-    in_last_version = await types.converted(merged, version)
-    pruned = _without(in_last_version, with_named_fields(last.fields, atom), atom)
-    pruned = await _with_owned(types, in_last_version, pruned, version, sets)
-    pruned = await _with_others(types, in_last_version, pruned, last)
-    return await types.converted(pruned, sets[manager].api_version)
+    pruning = _Pruning(types, sets, never)
+    in_last_version = await types.partial(merged, version)
+    pruned = pruning.without(in_last_version, with_named_fields(last.fields, types.atoms[version]))
+    pruned = await pruning.with_owned(in_last_version, pruned)
+    pruned = await pruning.with_others(in_last_version, pruned, last)
+    return pruned if in_last_version is merged else await types.conversion.pruned(in_last_version, pruned, merged)
 
 
-async def _with_owned(types: Types, merged: Obj, pruned: Obj, version: str, sets: Sets) -> Obj:
-    """With the fields that somebody manages: each was removed, and is in ``merged``."""
-    managed: dict[str, list[FieldSet]] = {}
-    for own in sets.values():
-        managed.setdefault(own.api_version, []).append(own.fields)
-    # The version in which fields were removed comes first: without them the conversion to others may fail.
-    for each in sorted(managed, key=lambda name: (name != version, name)):
-        if each not in types.atoms:
-            continue
-        merged, pruned = await types.converted(merged, each), await types.converted(pruned, each)
-        atom = types.atoms[each]
-        present, kept, owned = (
-            with_named_fields(fields, atom)
-            for fields in (fields_of(merged, atom), fields_of(pruned, atom), FieldSet.union(managed[each]))
-        )
-        pruned = _without(merged, present - (kept | owned), atom)
-    return pruned
+@dataclass(frozen=True, slots=True)
+class _Pruning:
+    """What an applier no longer applies, taken away from an object.
 
-
-async def _with_others(types: Types, merged: Obj, pruned: Obj, last: VersionedSet) -> Obj:
-    """With the fields that went along with their parent, and that the manager did not apply last time."""
-    pruned = await types.converted(pruned, last.api_version)
-    atom = types.atoms[last.api_version]
-    kept, present, before = (
-        with_named_fields(fields, atom) for fields in (fields_of(pruned, atom), fields_of(merged, atom), last.fields)
-    )
-    return _without(merged, (present - kept) & before, atom)
-
-
-def _without(obj: Obj, fields: FieldSet, atom: Atom) -> Obj:
-    """The object without these fields, but with its version and kind, which a client may claim to manage.
-
-    An object whose type is atomic stays whole. The original fails in both cases.
+    What nobody gets to manage stays, so that every object that is converted says which one it is. The original takes metadata
+    away as a whole, and adds it again at the end.
     """
-    left = remove(obj, fields, atom)
-    if not isinstance(left, dict):
-        return obj
-    return {**left, "apiVersion": obj["apiVersion"], "kind": obj["kind"]}
+
+    types: Types
+    sets: Sets
+    never: FieldSet
+
+    async def with_owned(self, merged: Obj, pruned: Obj) -> Obj:
+        """With the fields that somebody manages: each was removed, and is in ``merged``."""
+        types, version = self.types, merged["apiVersion"]
+        managed: dict[str, list[FieldSet]] = {}
+        for own in self.sets.values():
+            managed.setdefault(own.api_version, []).append(own.fields)
+        # The version in which fields were removed comes first: without them the conversion to others may fail.
+        for each in sorted(managed, key=lambda name: (name != version, name)):
+            if each not in types.atoms:
+                continue
+            merged, pruned = await types.partial(merged, each), await types.partial(pruned, each)
+            atom = types.atoms[each]
+            present, kept, owned = (
+                with_named_fields(fields, atom)
+                for fields in (fields_of(merged, atom), fields_of(pruned, atom), FieldSet.union(managed[each]))
+            )
+            pruned = self.without(merged, present - (kept | owned))
+        return pruned
+
+    async def with_others(self, merged: Obj, pruned: Obj, last: VersionedSet) -> Obj:
+        """With the fields that went along with their parent, and that the manager did not apply last time."""
+        pruned = await self.types.partial(pruned, last.api_version)
+        atom = self.types.atoms[last.api_version]
+        kept, present, before = (
+            with_named_fields(fields, atom)
+            for fields in (fields_of(pruned, atom), fields_of(merged, atom), last.fields)
+        )
+        return self.without(merged, (present - kept) & before)
+
+    def without(self, obj: Obj, fields: FieldSet) -> Obj:
+        """The object without these fields, but with its version and kind, which a client may claim to manage.
+
+        An object whose type is atomic stays whole. The original fails in both cases.
+        """
+        left = remove(obj, fields - self.never, self.types.atoms[obj["apiVersion"]])
+        if not isinstance(left, dict):
+            return obj
+        return {**left, "apiVersion": obj["apiVersion"], "kind": obj["kind"]}

@@ -1,7 +1,7 @@
 """The field managers of a kind's endpoints: one for each and each version, which says who manages which fields after a write.
 
-Responsible for: the types of a kind's versions, made of the schemas that clients see; conversion between them; and the fields
-that an endpoint cannot set. Must not know what becomes of ``metadata.managedFields``; :mod:`extapi.managedfields` does.
+Responsible for: the types of a kind's versions, made of the schemas that clients see, and the fields that an endpoint cannot
+set. Must not know what becomes of ``metadata.managedFields``; :mod:`extapi.managedfields` does.
 
 Source: ``apiextensions-apiserver/pkg/apiserver/customresource_handler.go`` scopeWithFieldManager; for built-in kinds
 ``apiserver/pkg/endpoints/installer.go``.
@@ -9,19 +9,18 @@ Source: ``apiextensions-apiserver/pkg/apiserver/customresource_handler.go`` scop
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-from functools import partial
+from collections.abc import Callable
 from typing import Any, Final
 
 from extapi.api.jsonvalue import json_equal
 from extapi.api.metadata_rules import managed_fields_errors
 from extapi.api.types import Obj
-from extapi.conversion.hub import Unfit
-from extapi.errors import Invalid, aggregate
+from extapi.errors import aggregate
 from extapi.managedfields.fieldmanager import FieldManager
 from extapi.managedfields.fieldset import FieldSet, field_element
 from extapi.managedfields.managers import managed_of
 from extapi.managedfields.updater import Types
+from extapi.registry.managedconversion import Convert, ManagedConversion
 from extapi.registry.served import ServedKind
 
 _BROKEN: Final = (
@@ -30,15 +29,12 @@ _BROKEN: Final = (
 )
 
 
-Convert = Callable[[Obj, str], Awaitable[Obj]]
-
-
 class FieldManagers:
     """The field managers of one endpoint, by version; made on first use.
 
     Args:
         kind: Of its objects.
-        convert: Converts an object to a version.
+        convert: Converts an object to a version; it may wait.
         part: The field that the endpoint writes, such as ``status``; empty if it writes whole objects.
         subresource: The endpoint's name in ``managedFields``.
         resets: Whether a write through another endpoint sets what one through this does not.
@@ -59,9 +55,9 @@ class FieldManagers:
         found = self._made.get(version)
         if found is None:
             kind = self._kind
-            # Not a method of this object: what is served no more goes without the garbage collector.
-            convert = partial(_converted, kind, self._convert)
-            types = Types(kind.atoms, convert, self._reset_fields(kind, version) if self._resets else {})
+            # It does not know this object: what is served no more goes without the garbage collector.
+            conversion = ManagedConversion(kind, version, self._convert)
+            types = Types(kind.atoms, conversion, self._reset_fields(kind, version) if self._resets else {})
             api_version = kind.versions[version].api_version
             zero = kind.kind.behaviour.storing.zero
             found = self._made[version] = FieldManager(types, api_version, kind.kind.name, self._subresource, zero)
@@ -80,14 +76,6 @@ class FieldManagers:
             each.api_version: _fields(*each.structural.properties.keys() - {self._part}, *metadata)
             for each in kind.versions.values()
         }
-
-
-async def _converted(kind: ServedKind, convert: Convert, obj: Obj, api_version: str) -> Obj:
-    try:
-        return await convert(obj, api_version.rpartition("/")[2])
-    except Unfit as unfit:
-        name = obj.get("metadata", {}).get("name", "")
-        raise Invalid.of(kind.kind.name, kind.error_group, name, unfit.errors) from None
 
 
 def _fields(*names: str) -> FieldSet:

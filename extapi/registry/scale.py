@@ -31,7 +31,7 @@ from extapi.managedfields.atom import atom_of
 from extapi.managedfields.fieldmanager import FieldManager, with_managed_fields
 from extapi.managedfields.managers import Managed, managed_of
 from extapi.managedfields.scale import ReplicasPaths, parent_managers, scale_managers
-from extapi.managedfields.updater import Types
+from extapi.managedfields.updater import Conversion, Types
 from extapi.registry.base import Admission, ObjectResult, RequestScope, UpdateFunction
 from extapi.registry.results import DecodedResult
 from extapi.registry.reviewed import RequestPath
@@ -233,16 +233,20 @@ class _ScaleChain(AdmissionChain):
         await self._validate(review)
 
 
-@cache
-def _field_manager() -> FieldManager:
-    atom = atom_of({"$ref": f"{AUTOSCALING}{KIND}"}, meta_schemas())
+class _NoConversion(Conversion):
+    """A Scale has one version."""
 
-    async def convert(obj: Obj, api_version: str) -> Obj:
+    async def whole(self, obj: Obj, api_version: str) -> Obj:
+        """See :class:`extapi.managedfields.updater.Conversion`."""
         raise StorageError(
             f"request to convert CR to an invalid group/version: {api_version}, from {obj['apiVersion']}"
         )
 
-    return FieldManager(Types({API_VERSION: atom}, convert), API_VERSION, KIND, ScaleResource.subresource)
+
+@cache
+def _field_manager() -> FieldManager:
+    atom = atom_of({"$ref": f"{AUTOSCALING}{KIND}"}, meta_schemas())
+    return FieldManager(Types({API_VERSION: atom}, _NoConversion()), API_VERSION, KIND, ScaleResource.subresource)
 
 
 def _managers(obj: Obj) -> Managed:

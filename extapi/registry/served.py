@@ -242,15 +242,18 @@ class ServedKind:
             return self.from_stored(value, version)
         return await self._waiting.one(self._opened(value), version, self.versions[version].api_version)
 
-    async def convert(self, obj: Obj, version: str) -> Obj:
+    async def convert(self, obj: Obj, version: str, *, raw: bool = False) -> Obj:
         """An object of any version in ``version``; waits if the kind :attr:`waits`. ``obj`` stays as it is, and may be shared.
+
+        ``raw``: of a kind that waits, as its converter made it, not pruned.
 
         Raises:
             Unfit: Its fields do not fit their types.
             ApiError: The conversion failed.
         """
         if self._waiting is not None:
-            return await self._waiting.one(obj, version, self.versions[version].api_version)
+            finish = self._check_converted if raw else None
+            return await self._waiting.one(obj, version, self.versions[version].api_version, finish)
         return self.converted(obj, version)
 
     def converted(self, obj: Obj, version: str) -> Obj:
@@ -291,8 +294,11 @@ class ServedKind:
         return version
 
     def _finish_converted(self, obj: Obj, version: str) -> None:
-        self.check(obj, f"the conversion to {version}")
+        self._check_converted(obj, version)
         self._normalize_converted(obj, version)
+
+    def _check_converted(self, obj: Obj, version: str) -> None:
+        self.check(obj, f"the conversion to {version}")
 
     def project(self, value: bytes, version: str) -> Parts:
         """The object in ``version`` as JSON, in two parts around its resourceVersion, as the cache keeps it.

@@ -134,7 +134,7 @@ class Store:
             return kind.from_stored(value, version)
         return await self.cache.calls.call(version, partial(kind.read, value, version))
 
-    async def converted(self, obj: Obj, version: str) -> Obj:
+    async def converted(self, obj: Obj, version: str, *, raw: bool = False) -> Obj:
         """As :meth:`ServedKind.convert`; if the kind's conversion waits, within the bounds of all conversions.
 
         Raises:
@@ -144,7 +144,7 @@ class Store:
         kind = self.kind
         if not kind.waits or obj["apiVersion"] == kind.versions[version].api_version:
             return await kind.convert(obj, version)
-        return await self.cache.calls.call(version, partial(kind.convert, obj, version))
+        return await self.cache.calls.call(version, partial(kind.convert, obj, version, raw=raw))
 
     @property
     def converter(self) -> Callable[[], Convert | None] | None:

@@ -18,6 +18,7 @@ from extapi.clock import Clock, sleep
 from extapi.errors import ApiError, go_quote
 from extapi.registry.collecting import uncollected
 from extapi.registry.served import ServedKind
+from extapi.schema.partial import completed, without_nulls
 from extapi.webhooks.reporting import report
 from extapi.webhooks.reviewmetrics import CONVERTED, FAILED, Count
 from extapi.webhooks.reviews.conversion import ConversionRequest, converted, failed, read_conversion
@@ -93,6 +94,9 @@ class ConvertingWebhook:
             )
         if not isinstance(obj.get("metadata", {}), dict):
             raise _RefusedError(f"request.objects[{index}].metadata is no object")
+        # kube-apiserver takes managed fields away while it merges what is applied, and then sends objects that lack parts.
+        complete = without_nulls if obj.get("metadata", {}).get("managedFields") else completed
+        obj = complete(obj, kind.versions[self._versions[obj["apiVersion"]]].structural)
         try:
             return kind.encode(kind.converted(obj, version))
         except ApiError as error:

@@ -17,7 +17,7 @@ from extapi.managedfields.atom import DEDUCED, Atom, atom_of
 from extapi.managedfields.fieldmanager import LAST_APPLIED, FieldManager, _cap
 from extapi.managedfields.fieldset import FieldSet
 from extapi.managedfields.managers import Managed, managed_of
-from extapi.managedfields.updater import Types
+from extapi.managedfields.updater import Conversion, Types
 
 NOW = "2020-01-01T00:00:09Z"
 TYPED = atom_of(
@@ -34,12 +34,15 @@ TYPED = atom_of(
 )
 
 
-async def convert(obj: dict[str, Any], api_version: str) -> dict[str, Any]:
-    return {**obj, "apiVersion": api_version}
+class Relabelling(Conversion):
+    """Nothing but the version changes."""
+
+    async def whole(self, obj: dict[str, Any], api_version: str) -> dict[str, Any]:
+        return {**obj, "apiVersion": api_version}
 
 
 def manager(atom: Atom = TYPED, *, subresource: str = "", reset: dict[str, Any] | None = None) -> FieldManager:
-    types = Types({"g/v1": atom}, convert, {"g/v1": FieldSet.from_json(reset)} if reset else {})
+    types = Types({"g/v1": atom}, Relabelling(), {"g/v1": FieldSet.from_json(reset)} if reset else {})
     return FieldManager(types, "g/v1", "K", subresource)
 
 

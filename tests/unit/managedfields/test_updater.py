@@ -11,7 +11,7 @@ from extapi.errors import RequestTooLarge
 from extapi.managedfields.atom import DEDUCED, Atom, MapType
 from extapi.managedfields.fieldset import EMPTY, FieldSet, shown
 from extapi.managedfields.managers import APPLY, UPDATE, Manager, VersionedSet
-from extapi.managedfields.updater import MOST_SETS, ConflictsError, Types, applied, updated
+from extapi.managedfields.updater import MOST_SETS, ConflictsError, Conversion, Types, applied, updated
 from tests.unit.managedfields.smdcases import Case, cases
 
 TYPE_META = FieldSet.of(("f:apiVersion",), ("f:kind",))
@@ -26,9 +26,11 @@ def finished(coroutine: Coroutine[Any, Any, Any]) -> Any:
     raise AssertionError("it waits")
 
 
-async def convert(obj: dict[str, Any], api_version: str) -> dict[str, Any]:
+class Relabelling(Conversion):
     """As the converter of those tests: nothing changes."""
-    return {**obj, "apiVersion": api_version}
+
+    async def whole(self, obj: dict[str, Any], api_version: str) -> dict[str, Any]:
+        return {**obj, "apiVersion": api_version}
 
 
 def types_of(atom: Atom, case: Case) -> Types:
@@ -38,7 +40,7 @@ def types_of(atom: Atom, case: Case) -> Types:
     root = Atom(map_=MapType(fields, atom.map.element, atomic=atom.map.atomic, defaults=atom.map.defaults))
     versions = {case["version"], *(version for version, _, _ in (case["before"] or {}).values())}
     reset = {version: FieldSet.from_json(fields) for version, fields in case.get("reset", {}).items()}
-    return Types(dict.fromkeys(versions, root), convert, reset)
+    return Types(dict.fromkeys(versions, root), Relabelling(), reset)
 
 
 def sets_of(managers: Mapping[str, Any] | None) -> dict[Manager, VersionedSet]:
@@ -105,7 +107,7 @@ def test_applies_make_the_same_objects_managers_and_conflicts() -> None:
 
 @pytest.mark.parametrize("fields", [{"f:apiVersion": {}, "f:kind": {}, "f:a": {}}, {"f:a": {}}])
 def test_an_applier_cannot_give_up_the_version(fields: dict[str, Any]) -> None:
-    types = Types({"g/v1": DEDUCED}, convert)
+    types = Types({"g/v1": DEDUCED}, Relabelling())
     manager = Manager("a", "Apply")
     live = {"apiVersion": "g/v1", "kind": "K", "a": 1}
     sets = {manager: VersionedSet(FieldSet.from_json(fields), "g/v1")}
@@ -115,7 +117,7 @@ def test_an_applier_cannot_give_up_the_version(fields: dict[str, Any]) -> None:
 
 
 def test_managers_of_versions_that_are_gone_neither_stay_nor_block() -> None:
-    types = Types({"g/v1": DEDUCED}, convert)
+    types = Types({"g/v1": DEDUCED}, Relabelling())
     gone, manager = Manager("a", UPDATE, "g/v0"), Manager("b", UPDATE, "g/v1")
     sets = {gone: VersionedSet(FieldSet.of(("f:a",)), "g/v0")}
     live, new = ({"apiVersion": "g/v1", "kind": "K", "a": value} for value in (1, 2))
@@ -125,7 +127,7 @@ def test_managers_of_versions_that_are_gone_neither_stay_nor_block() -> None:
 
 def test_a_configuration_of_too_many_objects_is_refused() -> None:
     root = Atom(map_=MapType({"apiVersion": SCALAR, "kind": SCALAR}, DEDUCED))
-    types = Types({"v1": root}, convert)
+    types = Types({"v1": root}, Relabelling())
     live = {"apiVersion": "v1", "kind": "Thing"}
 
     def apply(objects: int) -> Any:

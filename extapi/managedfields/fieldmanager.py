@@ -7,7 +7,7 @@ Source: ``k8s.io/apimachinery/pkg/util/managedfields``.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -66,12 +66,17 @@ _NEVER: Final = FieldSet.of(
 """What nobody manages."""
 
 
+def _no_defaults(_: Obj) -> None:
+    """Fill in nothing."""
+
+
 @dataclass(frozen=True, slots=True)
 class FieldManager:
     """The managed fields of one version and endpoint of a kind.
 
     ``subresource``: of the endpoint, empty for the main one. ``zero``: what every object of the kind has, even if it does not
-    say so, and which nobody manages by writing it.
+    say so, and which nobody manages by writing it. ``default``: fills in defaults, in place, of an object that an apply has
+    changed; nobody manages them. The object may share parts with the live one.
     """
 
     types: Types
@@ -79,6 +84,7 @@ class FieldManager:
     kind: str
     subresource: str = ""
     zero: Obj = field(default_factory=dict)
+    default: Callable[[Obj], None] = _no_defaults
 
     async def update(self, live: Obj | None, new: Obj, name: str, now: str) -> Obj:
         """The new object with its managed fields, after a create, an update or a patch.
@@ -222,6 +228,7 @@ class FieldManager:
             # A copy as far as callers write in it: they compare it with the live object, and carry parts of that over.
             return {**live, "metadata": dict(live["metadata"])} if "metadata" in live else dict(live)
         managed.times[manager] = now
+        self.default(merged)
         return merged
 
     def _check(self, config: Obj) -> None:

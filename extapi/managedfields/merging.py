@@ -140,5 +140,7 @@ def _remove_items(value: Any, fields: FieldSet, type_: ListType) -> Any:
         if element in fields.members:
             continue
         below = fields.children.get(element)
-        left.append(item if below is None else remove(item, below, type_.element))
+        kept = item if below is None else remove(item, below, type_.element)
+        # An item whose keys have defaults stays without them. The original makes a null of it, which it then refuses.
+        left.append({} if kept is None and isinstance(item, dict) else kept)
     return left or None

@@ -284,7 +284,7 @@ class ResourceUpdater(Resource, Protocol):
 class Applied(Protocol):
     """Its objects can be applied, since it tracks who manages which fields (behaviour E64-E72)."""
 
-    def default_applied(self, scope: RequestScope, obj: Obj) -> None:
+    def complete_applied(self, scope: RequestScope, obj: Obj) -> None:
         """Complete an object with a configuration that was applied, in place.
 
         Raises:

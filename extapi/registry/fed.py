@@ -231,9 +231,9 @@ class _Updates(_Fed):
 
         return await self._retried(scope, name, attempt)
 
-    def default_applied(self, scope: RequestScope, obj: Obj) -> None:
+    def complete_applied(self, scope: RequestScope, obj: Obj) -> None:
         """See :class:`extapi.registry.base.Applied`."""
-        self._kind.default_applied(obj, scope.version)
+        self._kind.complete_applied(obj, scope.version)
 
     async def apply(
         self, scope: RequestScope, name: str, change: UpdateFunction, *, admit: Admission, creation: Creation

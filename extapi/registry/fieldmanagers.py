@@ -10,6 +10,7 @@ Source: ``apiextensions-apiserver/pkg/apiserver/customresource_handler.go`` scop
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Final
 
 from extapi.api.jsonvalue import json_equal
@@ -59,8 +60,9 @@ class FieldManagers:
             conversion = ManagedConversion(kind, version, self._convert)
             types = Types(kind.atoms, conversion, self._reset_fields(kind, version) if self._resets else {})
             api_version = kind.versions[version].api_version
-            zero = kind.kind.behaviour.storing.zero
-            found = self._made[version] = FieldManager(types, api_version, kind.kind.name, self._subresource, zero)
+            zero, default = kind.kind.behaviour.storing.zero, partial(kind.default_applied, version=version)
+            name, subresource = kind.kind.name, self._subresource
+            found = self._made[version] = FieldManager(types, api_version, name, subresource, zero, default)
         return found
 
     def _reset_fields(self, kind: ServedKind, version: str) -> dict[str, FieldSet]:

@@ -39,6 +39,7 @@ from extapi.registry.scalepaths import ScalePaths
 from extapi.registry.served import ServedKind
 from extapi.registry.store import Store
 from extapi.registry.stored import StoredObject
+from extapi.registry.update import update
 from extapi.registry.virtual import PathWrite
 from extapi.schema.openapi.meta import AUTOSCALING, meta_schemas
 
@@ -145,7 +146,7 @@ class ScaleResource(StoredObject):
         except BadRequest as error:
             raise BadRequest(f'{KIND} in version "{VERSION}" cannot be handled as a {KIND}: {error}') from None
 
-    def default_applied(self, scope: RequestScope, obj: Obj) -> None:
+    def complete_applied(self, scope: RequestScope, obj: Obj) -> None:
         """See :class:`extapi.registry.base.Applied`."""
         self.coerce_and_default(scope, obj)
 
@@ -200,8 +201,13 @@ class ScaleResource(StoredObject):
                 await write().checked(Operation.UPDATE, paths.scale(review.obj), paths.scale(review.old))
 
         of_object = msgspec.structs.replace(admit, chain=_ScaleChain(validate), subresource="")
-        stored = await super().update(scope, name, rescaled, admit=of_object)
+        stored = await update(self._store, scope, name, rescaled, of_object, finish=self._finish)
         return self._shown(paths.scale(stored.decoded()), stored.revision)
+
+    def _finish(self, obj: Obj, version: str) -> None:
+        """Fill in, in place, the defaults of what the number is in, which may be new, as a reader of the stored object does."""
+        if self._store.kind.is_stored_as(version):
+            self._store.kind.prune_and_default(obj, version)
 
     def _paths(self, scope: RequestScope) -> ScalePaths:
         paths = self._store.kind.versions[scope.version].scale

@@ -91,8 +91,8 @@ class ServedKind:
             kind = self.kind.name
             raise BadRequest(f'{kind} in version "{version}" cannot be handled as a {kind}: {error}') from None
 
-    def default_applied(self, obj: Obj, version: str) -> None:
-        """Coerce metadata of an object with a configuration that was applied, and fill in defaults, in place.
+    def complete_applied(self, obj: Obj, version: str) -> None:
+        """Coerce metadata of an object with a configuration that was applied, and prune it, in place.
 
         Unknown fields are left only where a schema specifies none at all, which lets them be merged. Nulls stay, unlike those
         that a client sends otherwise: validation refuses them. So do managed fields: the field manager has made them.
@@ -107,10 +107,19 @@ class ServedKind:
             obj["metadata"]["managedFields"] = managed
         self.kind.behaviour.decoding.read(obj)
         self.versions[version].schema.prune(obj)
-        self.versions[version].default_applied(obj)
         self.kind.behaviour.decoding.complete(obj)
         with suppress(BadRequest):  # validation tells it better
             self.versions[version].schema.coerce_embedded(obj)
+
+    def default_applied(self, obj: Obj, version: str) -> None:
+        """Fill in defaults, in place, of what an apply has made; the defaults of nulls, too. Other nulls stay.
+
+        The object may share parts with the live one, which has all defaults but in a version that is neither stored nor made
+        by an author's functions.
+        """
+        if self.kind.hub is None and version != self.kind.storage:
+            obj |= {name: json_copy(value) for name, value in obj.items() if name != "metadata"}
+        self.versions[version].default_applied(obj)
 
     def is_stored_as(self, version: str) -> bool:
         """Whether an object of this version is stored without conversion."""

@@ -120,9 +120,9 @@ class StoredObject:
         """See :class:`extapi.registry.base.Resource`."""
         return self._field_managers.of(scope.version)
 
-    def default_applied(self, scope: RequestScope, obj: Obj) -> None:
+    def complete_applied(self, scope: RequestScope, obj: Obj) -> None:
         """See :class:`extapi.registry.base.Applied`."""
-        self._store.kind.default_applied(obj, scope.version)
+        self._store.kind.complete_applied(obj, scope.version)
 
     async def apply(
         self, scope: RequestScope, name: str, change: UpdateFunction, *, admit: Admission, creation: Creation

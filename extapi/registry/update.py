@@ -6,6 +6,8 @@ PUT and PATCH differ only in the function that makes the new object. Source:
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from extapi.admission.base import Operation
 from extapi.api.strconv import parse_uint
 from extapi.api.types import Obj
@@ -18,6 +20,7 @@ from extapi.registry.fieldmanagers import keep_managed_fields, without_new_times
 from extapi.registry.results import EncodedResult
 from extapi.registry.store import Live, Store
 from extapi.registry.writing import Write
+from extapi.schema.structural import MISSING
 
 KEPT = ("creationTimestamp", "generation")
 """Metadata that an update never changes (behaviour E41)."""
@@ -32,14 +35,15 @@ async def update(
     *,
     part: str = "",
     creation: Creation | None = None,
+    finish: Callable[[Obj, str], None] | None = None,
 ) -> EncodedResult:
     """Store the object that ``change`` makes; of a subresource only its field, ``part``, such as status (behaviour E73).
 
-    ``creation``: makes the object that is missing (behaviour E68).
+    ``creation``: makes the object that is missing (behaviour E68). ``finish``: completes, in place, a valid object of a version.
     """
 
     async def attempt(live: Live) -> EncodedResult:
-        return await _attempt(store, scope, name, live, change, admit, part)
+        return await _attempt(store, scope, name, live, change, admit, part, finish)
 
     if creation is None:
         return await store.retried("update", scope, name, attempt)
@@ -54,7 +58,14 @@ async def update(
 
 
 async def _attempt(
-    store: Store, scope: RequestScope, name: str, live: Live, change: UpdateFunction, admit: Admission, part: str
+    store: Store,
+    scope: RequestScope,
+    name: str,
+    live: Live,
+    change: UpdateFunction,
+    admit: Admission,
+    part: str,
+    finish: Callable[[Obj, str], None] | None,
 ) -> EncodedResult:
     """One attempt, on one state of the object.
 
@@ -89,6 +100,8 @@ async def _attempt(
         obj["metadata"]["generation"] = old["metadata"].get("generation", 0) + 1
     obj = without_new_times(obj, old)
     await write.checked(Operation.UPDATE, obj, old)
+    if finish is not None:
+        finish(obj, version)
     ends = "deletionTimestamp" in obj["metadata"] and not write.must_stay(obj)
     # What was sent, with its defaults, before conversion for the store takes fields away.
     sent = encode_parts(obj, kind.encode) if ends else None
@@ -127,7 +140,7 @@ def _carry_part(part: str, obj: Obj, old: Obj, *, metadata: bool) -> None:
     Source: ``apiextensions-apiserver/pkg/registry/customresource/status_strategy.go`` PrepareForUpdate.
     """
     before, after = old["metadata"], obj["metadata"]
-    new = obj.get(part)
+    new = obj.get(part, MISSING)
     obj.clear()
     obj.update(old)
     if metadata:
@@ -139,7 +152,7 @@ def _carry_part(part: str, obj: Obj, old: Obj, *, metadata: bool) -> None:
         if "managedFields" in after:
             obj["metadata"]["managedFields"] = after["managedFields"]
     obj.pop(part, None)
-    if new is not None:
+    if new is not MISSING:
         obj[part] = new
 
 

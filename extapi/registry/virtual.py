@@ -197,9 +197,9 @@ class _Updates(Virtual):
         """See :class:`extapi.registry.base.ResourceUpdater`. A resourceVersion is compared if the author's object has one."""
         return await self._update(scope, name, await self._got(scope, name, admit.user), change, admit)
 
-    def default_applied(self, scope: RequestScope, obj: Obj) -> None:
+    def complete_applied(self, scope: RequestScope, obj: Obj) -> None:
         """See :class:`extapi.registry.base.Applied`."""
-        self._kind.default_applied(obj, self._version_of(scope))
+        self._kind.complete_applied(obj, self._version_of(scope))
 
     async def apply(
         self, scope: RequestScope, name: str, change: UpdateFunction, *, admit: Admission, creation: Creation

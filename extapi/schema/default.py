@@ -34,6 +34,9 @@ def defaulter(structural: Structural) -> Fill:
 def null_keeping_defaulter(structural: Structural) -> Fill:
     """The second half of :func:`default`, compiled: fills in defaults, also for nulls, and leaves other nulls to validation.
 
+    Nulls that validation lets pass, since the schema has no type, are dropped here; the original drops them as it stores the
+    object, so that each such apply is a change.
+
     Source: ``Default``, which is all that an applied configuration gets.
     """
     return _object(structural, has_default, drops=False)
@@ -107,7 +110,7 @@ def _nulls(value: dict[str, Any], node: Structural, fills: Fills, *, drops: bool
             continue
         if fills(sub):
             value[key] = json_copier(sub.default)()
-        elif drops and not has_default(sub):
+        elif not has_default(sub) and (drops or not sub.types):
             del value[key]
 
 

@@ -44,7 +44,7 @@ async def apply(request: ResourceRequest[ResourceUpdater]) -> Response:
         obj = await manager.apply(live, found.decoded(), options.field_manager, now(request), force=options.force)
         if options.field_validation != "Ignore":
             found.tell_duplicates(request.http.warnings, strict=options.field_validation == "Strict")
-        resource.default_applied(request.scope, obj)
+        resource.complete_applied(request.scope, obj)
         if live is None and obj["metadata"].get("uid"):
             raise _uid_mismatch(request, obj["metadata"]["uid"])
         check_namespace(request, obj)

@@ -20,34 +20,48 @@ PRESERVE = "x-kubernetes-preserve-unknown-fields"
 
 @dataclass(frozen=True)
 class Made:
-    """A kind: ``schemas`` by version; ``renamed``: by version, what some fields of spec are called there."""
+    """A kind.
+
+    ``schemas``: by version. ``renamed``: by version, what some fields of spec are called there. ``lost``: by version, those
+    that it has not, by their names in the first version.
+    """
 
     schemas: dict[str, Schema]
     renamed: dict[str, dict[str, str]] = field(default_factory=dict)
     deduced: bool = False
+    lost: dict[str, list[str]] = field(default_factory=dict)
 
     def with_other_relations(self, random: Random) -> Made:
         """The kind after some of its lists and maps have become atomic, or granular."""
         schemas = {version: flipped(schema, random) for version, schema in self.schemas.items()}
-        return Made(schemas, self.renamed, self.deduced)
+        return Made(schemas, self.renamed, self.deduced, self.lost)
 
 
 def kind(random: Random) -> Made:
-    """A kind of one or two versions."""
+    """A kind of one to three versions."""
     if random.random() < 0.05:
         return Made({"v1": {"type": "object", PRESERVE: True}}, deduced=True)
-    first = root(random)
+    made = Made({"v1": root(random)})
+    for number in range(random.choice((0, 1, 1, 1, 2, 2))):
+        _add_version(made, f"v{number + 2}", random)
+    return made
+
+
+def _add_version(made: Made, version: str, random: Random) -> None:
+    """Add a version: equal to the first one, with other relations of lists and maps, with other names, or with fewer fields."""
+    schema: Schema = json_copy(made.schemas["v1"])
     chance = random.random()
-    if chance < 0.5:
-        return Made({"v1": first})
-    if chance < 0.75:
-        return Made({"v1": first, "v2": flipped(first, random)})
-    names = {name: f"{name}2" for name in first["properties"]["spec"].get("properties", {}) if random.random() < 0.5}
-    second = json_copy(first)
-    properties = second["properties"]["spec"].get("properties")
-    if properties:
-        second["properties"]["spec"]["properties"] = {names.get(name, name): of for name, of in properties.items()}
-    return Made({"v1": first, "v2": second}, {"v2": names})
+    spec = schema["properties"]["spec"]
+    names = list(spec.get("properties", {}))
+    if 0.3 < chance < 0.5:
+        schema = flipped(schema, random)
+    elif 0.5 < chance < 0.8:
+        other = made.renamed[version] = {name: f"{name}2" for name in names if random.random() < 0.5}
+        spec["properties"] = {other.get(name, name): of for name, of in spec.get("properties", {}).items()}
+    elif chance > 0.8 and names:
+        lost = made.lost[version] = random.sample(names, 1)
+        spec["properties"] = {name: of for name, of in spec["properties"].items() if name not in lost}
+    made.schemas[version] = schema
 
 
 def root(random: Random) -> Schema:

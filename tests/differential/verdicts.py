@@ -231,10 +231,10 @@ class Kube:
         """No more requests."""
         self._connection.close()
 
-    def ask(self, asked: Asked) -> tuple[int, list[str], bytes]:
+    def ask(self, asked: Asked, content_type: str = "application/json") -> tuple[int, list[str], bytes]:
         """Code, warnings, body."""
         content = None if asked.body is None else json.dumps(_at(asked.body, self._revision)).encode()
-        headers = {"Content-Type": "application/json", "Accept": "application/json"}
+        headers = {"Content-Type": content_type, "Accept": "application/json"}
         target = f"{asked.path}?{asked.query}" if asked.query else asked.path
         self._connection.request(asked.method, target, content, headers)
         answer = self._connection.getresponse()

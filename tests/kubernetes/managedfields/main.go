@@ -45,6 +45,8 @@ type request struct {
 	Versions []version
 	// Fields of spec that have another name in other versions than the first, by version.
 	Renamed map[string]map[string]string
+	// Fields of spec, by their names in the first version, that other versions lose, by version.
+	Lost map[string][]string
 	// No schema at all.
 	Deduced bool
 	// A schema of structured-merge-diff itself, in its YAML, instead of versions.
@@ -74,10 +76,11 @@ type kind struct {
 	managers  map[string]*managedfields.FieldManager
 }
 
-// objects converts between versions: some fields of spec have other names.
+// objects converts between versions: some fields of spec have other names, some are lost.
 type objects struct {
 	served  map[string]bool
 	renamed map[string]map[string]string
+	lost    map[string][]string
 }
 
 func (o *objects) Convert(in, out, context interface{}) error { return errors.New("not used") }
@@ -104,7 +107,11 @@ func (o *objects) ConvertToVersion(in runtime.Object, target runtime.GroupVersio
 		for hub, own := range o.renamed[from.Version] {
 			back[own] = hub
 		}
-		out.Object["spec"] = renamed(renamed(values, back), o.renamed[to.Version])
+		hub := renamed(values, back)
+		for _, lost := range o.lost[to.Version] {
+			delete(hub, lost)
+		}
+		out.Object["spec"] = renamed(hub, o.renamed[to.Version])
 	}
 	out.SetGroupVersionKind(to)
 	return out, nil
@@ -140,7 +147,7 @@ func newKind(asked *request) (*kind, map[string]any, error) {
 		made.parser = parser
 		return made, map[string]any{}, err
 	}
-	made.objects = &objects{served: map[string]bool{}, renamed: asked.Renamed}
+	made.objects = &objects{served: map[string]bool{}, renamed: asked.Renamed, lost: asked.Lost}
 	crd := &apiextensionsv1.CustomResourceDefinition{ObjectMeta: metav1.ObjectMeta{Name: "things." + group}}
 	crd.Spec = apiextensionsv1.CustomResourceDefinitionSpec{
 		Group: group, Scope: apiextensionsv1.NamespaceScoped,

@@ -23,13 +23,11 @@ from extapi.codec.strictjson import Parts, decode_stored, encode, encode_parts, 
 from extapi.codec.tables import RawCells
 from extapi.conversion.hub import HubConverter, Unfit
 from extapi.errors import ApiError, BadRequest, FieldError, InternalError, Invalid
-from extapi.managedfields.atom import Atom, atom_of
+from extapi.managedfields.atom import Atom
 from extapi.registry.declared import compiled
 from extapi.registry.servedversion import ServedVersion
 from extapi.registry.soundness import Soundness
 from extapi.registry.waiting import WaitingConversion
-from extapi.schema.openapi import v3
-from extapi.schema.openapi.model import TypeModel
 from extapi.storage.keys import KeyLayout
 
 
@@ -226,16 +224,7 @@ class ServedKind:
     @cached_property
     def atoms(self) -> Mapping[str, Atom]:
         """The types along which objects are merged, by apiVersion: the schemas that clients see. Made for the first write."""
-        models, rules = v3.meta_schemas(), self.kind.behaviour.openapi
-        return {
-            each.api_version: atom_of(
-                v3.kind_schema(
-                    each.structural, TypeModel(group=self.group, version=name, kind=self.kind.name, rules=rules)
-                ),
-                models,
-            )
-            for name, each in self.versions.items()
-        }
+        return {each.api_version: each.atom() for each in self.versions.values()}
 
     def needs_conversion(self, value: bytes, version: str) -> bool:
         """Whether a reader of ``version`` has to wait until a stored object is converted."""

@@ -7,9 +7,12 @@ from functools import cached_property
 from extapi.api.definition import Kind
 from extapi.api.versions import by_priority, group_version, version_priority
 from extapi.codec.tables import Columns
+from extapi.managedfields.atom import Atom, atom_of
 from extapi.registry.scalepaths import ScalePaths
 from extapi.registry.selectable import Selectable
 from extapi.schema.default import Fill, has_default, null_keeping_defaulter
+from extapi.schema.openapi import v3
+from extapi.schema.openapi.model import TypeModel
 from extapi.schema.schema import Schema
 from extapi.schema.structural import Structural
 
@@ -25,6 +28,7 @@ class ServedVersion:
         """The name of this version's representation in the cache."""
         self.api_version = group_version(group, name)
         self.structural = structural
+        self._type = TypeModel(group=group, version=name, kind=kind.name, rules=kind.behaviour.openapi)
         self._defined = kind.behaviour.defined
         if not self._defined:
             self.schema = Schema(structural)
@@ -42,6 +46,12 @@ class ServedVersion:
     def schema(self) -> Schema:
         """Its operations. Those of a definition are compiled when they are first used: of a folder full, few are."""
         return Schema(self.structural, defined=self._defined)
+
+    def atom(self) -> Atom:
+        """The type along which its objects are merged: of the schema that clients see, with those that it refers to."""
+        schema = v3.kind_schema(self.structural, self._type)
+        further = self._type.rules.complete(schema, v3.reference)
+        return atom_of(schema, {**v3.meta_schemas(), **further})
 
     @cached_property
     def default_applied(self) -> Fill:

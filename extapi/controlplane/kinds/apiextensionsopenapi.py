@@ -1,4 +1,6 @@
-"""The schema of schemas in OpenAPI documents: it refers to itself, which structural schemas cannot. Clients explain by it.
+"""The schema of schemas in OpenAPI documents: it refers to itself, which structural schemas cannot.
+
+Clients explain by it, and an apply is merged along it: a keyword that it does not have is refused.
 
 Source: ``apiextensions-apiserver/pkg/apis/apiextensions/v1`` types_jsonschema.go.
 """
@@ -61,6 +63,11 @@ _PLAIN: Final[Mapping[str, Obj]] = {
     "x-kubernetes-map-type": {**_TEXT, "description": "granular or atomic: how an object is merged."},
     "x-kubernetes-preserve-unknown-fields": {**_FLAG, "description": "Members that are not described are kept."},
 }
+_DOCUMENTATION: Final[Obj] = {
+    "description": "Documentation elsewhere.",
+    "type": "object",
+    "properties": {"description": _TEXT, "url": _TEXT},
+}
 _RULE: Final[Obj] = {
     "description": "A rule in CEL.",
     "type": "object",
@@ -70,8 +77,13 @@ _RULE: Final[Obj] = {
         "message": {**_TEXT, "description": "The text of a refusal."},
         "messageExpression": {**_TEXT, "description": "An expression that makes the text of a refusal."},
         "optionalOldSelf": {**_FLAG, "description": "Whether the rule also runs where there is no old value."},
-        "reason": {**_TEXT, "description": "The reason of a refusal, in one word for programs."},
-        "rule": {**_TEXT, "description": "The expression, which is true of a valid value: self."},
+        "reason": {
+            **_TEXT,
+            "description": "The reason of a refusal, in one word for programs.",
+            "enum": ["FieldValueDuplicate", "FieldValueForbidden", "FieldValueInvalid", "FieldValueRequired"],
+        },
+        # The default tells rules apart when they are applied: one may leave its expression out.
+        "rule": {**_TEXT, "default": "", "description": "The expression, which is true of a valid value: self."},
     },
 }
 
@@ -90,6 +102,7 @@ class DefinitionOpenAPI(BuiltInOpenAPI):
         others = {f"{_PREFIX}{name}": {"description": text} for name, text in _OTHERS.items()}
         return {
             _SCHEMA: _schema(lambda name: reference(f"{_PREFIX}{name}", "")),
+            f"{_PREFIX}ExternalDocumentation": _DOCUMENTATION,
             f"{_PREFIX}ValidationRule": _RULE,
             **others,
         }
@@ -118,7 +131,7 @@ def _schema(refer: Callable[[str], Obj]) -> Obj:
         "dependencies": {"type": "object", "additionalProperties": refer("JSONSchemaPropsOrStringArray")},
         "enum": {"type": "array", "items": anything, "x-kubernetes-list-type": "atomic"},
         "example": anything,
-        "externalDocs": {"type": "object", "properties": {"description": _TEXT, "url": _TEXT}},
+        "externalDocs": refer("ExternalDocumentation"),
         "items": refer("JSONSchemaPropsOrArray"),
         "not": own,
         "oneOf": several,

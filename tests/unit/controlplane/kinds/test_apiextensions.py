@@ -143,6 +143,53 @@ def test_unknown_fields_are_told_and_dropped(server: InMemoryServer) -> None:
     }
 
 
+SCHEMA = ".spec.versions[0].schema.openAPIV3Schema"
+
+
+@pytest.mark.parametrize(
+    ("of_a", "why"),
+    [
+        ({"readOnly": True}, ".properties.a.readOnly: field not declared in schema"),
+        (
+            {"x-kubernetes-validations": [{"rule": "true"}, {"rule": "true", "message": "again"}]},
+            '.properties.a.x-kubernetes-validations: duplicate entries for key [rule="true"]',
+        ),
+        (
+            {"x-kubernetes-validations": [{"rulez": "true"}]},
+            '.properties.a.x-kubernetes-validations[rule=""].rulez: field not declared in schema',
+        ),
+        ({"additionalItems": {"nope": 1}, "not": {"nope": 1}}, ".properties.a.not.nope: field not declared in schema"),
+        ({"allOf": [{"nope": 1}]}, ".properties.a.allOf[0].nope: field not declared in schema"),
+        ({"nullable": "yes"}, ".properties.a.nullable: expected boolean, got string"),
+    ],
+)
+def test_what_a_schema_does_not_have_cannot_be_applied(server: InMemoryServer, of_a: dict[str, Any], why: str) -> None:
+    """The texts are those of kube-apiserver 1.36.3, but that it prints the Go value of ``yes``."""
+    applied = crontabs({"type": "object", "properties": {"a": {"type": "string", **of_a}}})
+    path = f"{PATH}/crontabs.example.com"
+    refused = server.request("PATCH", path, {"fieldManager": "me"}, headers=APPLY, body=applied)
+    about = "(/crontabs.example.com; apiextensions.k8s.io/v1, Kind=CustomResourceDefinition)"
+    assert (refused.status, refused.json()["message"]) == (
+        500,
+        f"failed to create typed patch object {about}: {SCHEMA}{why}",
+    )
+    assert server.request("GET", path).status == 404
+
+
+def test_what_may_be_a_schema_or_something_else_is_read_loosely(server: InMemoryServer) -> None:
+    """kube-apiserver knows no type of ``items``: Go's own reader of them drops what it does not know."""
+    items = {"type": "string", "readOnly": True, "x-kubernetes-validations": [{"rule": "true"}, {"rule": "true"}]}
+    applied = crontabs({"type": "object", "properties": {"a": {"type": "array", "maxItems": 9, "items": items}}})
+    made = server.request(
+        "PATCH", f"{PATH}/crontabs.example.com", {"fieldManager": "me"}, headers=APPLY, body=applied
+    )
+    assert made.status == 201
+    schema = made.json()["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
+    assert "readOnly" not in schema["properties"]["a"]["items"]
+    # Versions are one atomic list, so that nobody manages a part of a schema.
+    assert made.json()["metadata"]["managedFields"][0]["fieldsV1"]["f:spec"]["f:versions"] == {}
+
+
 def old(**spec: Any) -> dict[str, Any]:
     """A definition of a version that nothing serves, with members that its types do not have."""
     return {

@@ -138,6 +138,9 @@ class Decoding:
     conversions do beyond the defaults of a schema. The object may break its schema."""
     knows_empty_managed_fields: bool = False
     """``managedFields: []`` asks to forget all managers, as ``[{}]`` does; of a custom resource it is the same as none."""
+    drops_applied_metadata: bool = True
+    """What fits the schema of metadata, but cannot be read, such as a time that is none, is dropped when it is applied: only
+    the store reads it, as it reads old objects (observed on 1.36.3). An object of a Go type is refused."""
     lenient_about_kind: bool = True
     """With ``fieldValidation=Ignore``, errors name the endpoint's kind where the body names none."""
 

@@ -239,7 +239,9 @@ class FieldManager:
             shown = version if "/" in version else f"/{version}"
             raise BadRequest(f"invalid object type: {shown}, Kind={kind}")
         metadata = config.get("metadata")
-        if isinstance(metadata, Mapping) and metadata.get("managedFields") is not None:
+        managed = metadata.get("managedFields") if isinstance(metadata, Mapping) else None
+        # Others break the schema, which says so.
+        if isinstance(managed, list) and all(isinstance(entry, Mapping) for entry in managed):
             raise BadRequest("metadata.managedFields must be nil")
 
     def _client_side_applied(self, live: Obj) -> FieldSet:
@@ -272,6 +274,18 @@ def _completed(obj: Obj, zero: Obj) -> Obj:
 def _text(value: Any) -> str:
     """A text; what is none counts as empty."""
     return value if isinstance(value, str) else ""
+
+
+def unconvertible(config: Obj, why: str) -> StorageError:
+    """The error of an object that its Go type cannot hold, after a configuration was merged in; ``why``: Go's text.
+
+    Source: ``apimachinery/pkg/util/managedfields/internal/structuredmerge.go`` Apply.
+    """
+    about = _described(config)
+    of = about.partition("; ")[2]
+    return StorageError(
+        f"failed to convert new object ({about}) to proper version: unable to convert unstructured object to {of}: {why}"
+    )
 
 
 def _described(config: Obj) -> str:

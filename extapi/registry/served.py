@@ -96,16 +96,17 @@ class ServedKind:
         that a client sends otherwise: validation refuses them. So do managed fields: the field manager has made them.
 
         Raises:
-            BadRequest: Metadata has a wrong type.
+            BadRequest: A value cannot be read, and the kind does not drop what of metadata cannot be.
         """
+        decoding = self.kind.behaviour.decoding
         metadata = obj.get("metadata")
         managed = metadata.pop("managedFields", None) if isinstance(metadata, dict) else None
-        obj["metadata"], _ = coerce(metadata)
+        obj["metadata"], _ = coerce(metadata, drop_malformed=decoding.drops_applied_metadata)
         if managed:
             obj["metadata"]["managedFields"] = managed
-        self.kind.behaviour.decoding.read(obj)
+        decoding.read(obj)
         self.versions[version].schema.prune(obj)
-        self.kind.behaviour.decoding.complete(obj)
+        decoding.complete(obj)
         with suppress(BadRequest):  # validation tells it better
             self.versions[version].schema.coerce_embedded(obj)
 

@@ -19,6 +19,7 @@ from extapi.codec.options import patch_options
 from extapi.errors import BadRequest, Conflict, InternalError
 from extapi.http.request import Authorize
 from extapi.http.response import Response
+from extapi.managedfields.fieldmanager import unconvertible
 from extapi.registry.base import Applied, Creation, ResourceUpdater
 from extapi.verbs.answer import negotiated, object_answer
 from extapi.verbs.decoding import MAX_BODY, check_name, check_namespace, dedupe_owners
@@ -41,10 +42,14 @@ async def apply(request: ResourceRequest[ResourceUpdater]) -> Response:
     created, found = False, Configuration(body)
 
     async def merged(live: Obj | None) -> Obj:
-        obj = await manager.apply(live, found.decoded(), options.field_manager, now(request), force=options.force)
+        config = found.decoded()
+        obj = await manager.apply(live, config, options.field_manager, now(request), force=options.force)
         if options.field_validation != "Ignore":
             found.tell_duplicates(request.http.warnings, strict=options.field_validation == "Strict")
-        resource.complete_applied(request.scope, obj)
+        try:
+            resource.complete_applied(request.scope, obj)
+        except BadRequest as error:
+            raise unconvertible(config, error.message) from None
         if live is None and obj["metadata"].get("uid"):
             raise _uid_mismatch(request, obj["metadata"]["uid"])
         check_namespace(request, obj)

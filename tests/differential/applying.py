@@ -87,6 +87,9 @@ CREATING: dict[str, Conversation] = {
     "create with system fields": apply(
         "/new", want(meta={"generation": 7, "creationTimestamp": "2020-01-01T00:00:00Z", "selfLink": "/x"}, size=3)
     ),
+    "create with a time that is none": apply("/new", want(meta={"creationTimestamp": "null"}, size=3)),
+    "create with a revision that is none": apply("/new", want(meta={"resourceVersion": "x"}, size=3)),
+    "create with a generation that is none": apply("/new", want(meta={"generation": 1.5}, size=3)),
     "create being deleted": apply("/new", want(meta={"deletionTimestamp": "2020-01-01T00:00:00Z"}, size=3)),
     "create with generateName": apply("/new", want(meta={"generateName": "x-"}, size=3)),
     "create a bad name": apply("/Bad_Name", want("Bad_Name", size=3)),

@@ -63,6 +63,7 @@ class BuiltInDecoding(Decoding):
     registered: Container[str] = frozenset()
     """Further versions (``GROUP/VERSION``) that kube-apiserver can read, though not serve: of these it says so later."""
     knows_empty_managed_fields: bool = True
+    drops_applied_metadata: bool = False
     lenient_about_kind: bool = False
 
     def typed(self, value: Any, kind: str, group_version: str) -> Any:

@@ -95,6 +95,7 @@ OWN: dict[str, Conversation] = {
     ),
     "finalizers": (apply(CONFIG_MAP.at("new"), want(CONFIG_MAP, {"finalizers": ["a.b/c"]})), delete(CONFIG_MAP.at("new")), apply(CONFIG_MAP.at("new"), want(CONFIG_MAP)), get(CONFIG_MAP.at("new"))),
     "as a table": apply(CONFIG_MAP.at("new"), CONFIG_MAP.obj(), accept=TABLE),
+    "a time that is none": apply(CONFIG_MAP.at("new"), want(CONFIG_MAP, {"creationTimestamp": "null"})),
     "another kind": apply(CONFIG_MAP.at("new"), {**CONFIG_MAP.obj(), "kind": "Secret"}),
     "no name": apply(CONFIG_MAP.at("new"), {"apiVersion": "v1", "kind": "ConfigMap"}),
     "into a missing namespace": apply("/api/v1/namespaces/missing/configmaps/new", CONFIG_MAP.obj()),

@@ -52,6 +52,33 @@ def test_nothing_is_made_that_is_being_deleted(shop_served: Shop) -> None:
     assert (made.status, "deletionTimestamp" in made.json()["metadata"]) == (201, False)
 
 
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("creationTimestamp", "null"),
+        ("creationTimestamp", ""),
+        ("creationTimestamp", 5),
+        ("creationTimestamp", True),
+        ("deletionTimestamp", "x"),
+        ("generation", 1.5),
+        ("generation", 10**20),
+        ("deletionGracePeriodSeconds", 1.5),
+    ],
+)
+def test_what_an_apply_cannot_set_need_not_be_readable(shop_served: Shop, field: str, value: Any) -> None:
+    """As kube-apiserver 1.36.3 does of custom resources: of an object that is made, and of one that is there."""
+    config = widget(spec={"size": 3}, **{field: value})
+    made = apply(shop_served, config)
+    metadata = made.json()["metadata"]
+    assert (made.status, metadata["creationTimestamp"], metadata["generation"]) == (201, "2023-11-14T22:13:20Z", 1)
+    assert metadata.keys() <= {
+        *("name", "namespace", "uid", "resourceVersion", "creationTimestamp", "generation", "managedFields")
+    }
+    again = apply(shop_served, {**config, "spec": {"size": 4}}).json()["metadata"]
+    assert (again["creationTimestamp"], again["generation"]) == ("2023-11-14T22:13:20Z", 2)
+    assert again.keys() == metadata.keys()
+
+
 def test_the_user_needs_the_right_to_create() -> None:
     """Behaviour E68: asked once there is something to create, after mutators and before validators."""
     plugin = Plugin()
@@ -146,6 +173,11 @@ def test_a_conversion_that_fails_is_an_error_and_nobody_is_forgotten(shop_served
         (b'{"kind": "\xff"}', 400, "error decoding YAML: error converting YAML to JSON: yaml: "),
         (json.dumps({**widget(), "kind": 1}), 400, f"invalid object type: {GROUP}/v1, Kind="),
         (json.dumps(widget(managedFields=[])), 400, "metadata.managedFields must be nil"),
+        (
+            json.dumps(widget(managedFields={})),
+            500,
+            f"failed to create typed patch object (/w; {GROUP}/v1, Kind=Widget): .metadata.managedFields: expected list",
+        ),
         (json.dumps({**widget(), "metadata": None}), 400, "the name of the object (w based on URL) was undeterminable"),
         (
             json.dumps(widget(spec={"nope": 1})),

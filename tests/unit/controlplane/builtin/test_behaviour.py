@@ -258,3 +258,18 @@ def test_refusals_name_no_resource() -> None:
         "the server does not allow this method on the requested resource"
     )
     assert list(routing.discovery_order) == sorted(routing.discovery_order)
+
+
+def test_metadata_that_its_go_type_cannot_hold_is_refused_when_it_is_applied(server: InMemoryServer) -> None:
+    """The text is that of kube-apiserver 1.36.3 for a ConfigMap. Of a custom resource such a time is dropped."""
+    config = {"apiVersion": f"{GROUP}/v1", "kind": "Loose", "metadata": {"name": "x", "creationTimestamp": "null"}}
+    form = {"Content-Type": "application/apply-patch+yaml"}
+    refused = server.request("PATCH", f"{V1}/looses/x", {"fieldManager": "me"}, form, config)
+    of = f"{GROUP}/v1, Kind=Loose"
+    why = (
+        f"failed to convert new object (/x; {of}) to proper version: unable to convert unstructured object to {of}: "
+        'parsing time "null" as "2006-01-02T15:04:05Z07:00": cannot parse "null" as "2006"'
+    )
+    assert (refused.status, failure(refused)["message"]) == (500, why)
+    made = server.request("PATCH", f"{V1}/customs/x", {"fieldManager": "me"}, form, {**config, "kind": "Custom"})
+    assert made.status == 201

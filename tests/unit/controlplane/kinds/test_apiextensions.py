@@ -180,9 +180,7 @@ def test_what_may_be_a_schema_or_something_else_is_read_loosely(server: InMemory
     """kube-apiserver knows no type of ``items``: Go's own reader of them drops what it does not know."""
     items = {"type": "string", "readOnly": True, "x-kubernetes-validations": [{"rule": "true"}, {"rule": "true"}]}
     applied = crontabs({"type": "object", "properties": {"a": {"type": "array", "maxItems": 9, "items": items}}})
-    made = server.request(
-        "PATCH", f"{PATH}/crontabs.example.com", {"fieldManager": "me"}, headers=APPLY, body=applied
-    )
+    made = server.request("PATCH", f"{PATH}/crontabs.example.com", {"fieldManager": "me"}, headers=APPLY, body=applied)
     assert made.status == 201
     schema = made.json()["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
     assert "readOnly" not in schema["properties"]["a"]["items"]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from random import Random
+
 import msgspec
 
 from extapi.admission.base import Operation
@@ -57,12 +59,22 @@ async def _created(store: Store, scope: RequestScope, obj: Obj, admit: Admission
         return await create_once(store, scope, obj, admit)
     except RevisionConflict as conflict:
         live = msgspec.json.decode(conflict.live.value if conflict.live else b"{}").get("metadata", {})
-        name, terminating = obj["metadata"].get("name", ""), "deletionTimestamp" in live
+        # Its name is the one that a plugin may have chosen.
+        name, terminating = live.get("name", ""), "deletionTimestamp" in live
         raise AlreadyExists.named(store.kind.kind.plural, store.kind.group, name, terminating=terminating) from None
 
 
-async def create_once(store: Store, scope: RequestScope, obj: Obj, admit: Admission) -> EncodedResult:
+async def create_once(
+    store: Store, scope: RequestScope, obj: Obj, admit: Admission, *, named: str = ""
+) -> EncodedResult:
     """Store ``obj`` under its name; it changes.
+
+    Args:
+        store: Of the kind.
+        scope: Where the object is.
+        obj: The object, in the request's version.
+        admit: The request's admission.
+        named: The name in the path, of an apply that creates: no plugin may have the object stored under another one.
 
     Raises:
         RevisionConflict: There is an object of that name.
@@ -70,13 +82,16 @@ async def create_once(store: Store, scope: RequestScope, obj: Obj, admit: Admiss
     """
     kind = store.kind
     kind.check_type(obj, scope.version, obj["metadata"].get("name", ""))
-    given_revision = obj["metadata"].get("resourceVersion", "")
+    given_revision = ""
     uid, created = store.new_uid(), store.timestamp()
     counted = kind.kind.behaviour.storing.generation
 
     managed = obj["metadata"].get("managedFields")
 
     def keep(new: Obj) -> None:
+        nonlocal given_revision
+        # A plugin is shown none, and what it sets counts as if the client had set it.
+        given_revision = new["metadata"].get("resourceVersion", "") or given_revision
         _fill_system_metadata(new, uid, created)
         keep_managed_fields(new, managed, admit.warn)
         if counted:
@@ -86,7 +101,12 @@ async def create_once(store: Store, scope: RequestScope, obj: Obj, admit: Admiss
 
     keep(obj)
     write = Write(kind, scope, admit, store.converter)
-    obj = await write.mutated(Operation.CREATE, obj, None, keep)
+    name, prefix = (obj["metadata"].get(each, "") for each in ("name", "generateName"))
+    obj = await write.mutated(Operation.CREATE, obj, None, keep, named=named)
+    if admit.name_is_generated and obj["metadata"].get("name", "") == name:
+        _follow_prefix(obj, prefix, store.random)
+    if named:
+        read_revision(given_revision)
     await write.checked(Operation.CREATE, obj, None)
     key = kind.layout.key(scope.namespace, obj["metadata"]["name"])
     encoded = await write.encoded(store, obj)
@@ -96,16 +116,43 @@ async def create_once(store: Store, scope: RequestScope, obj: Obj, admit: Admiss
         if live is not None:
             raise RevisionConflict(live)
         return await encoded.answer(0)
-    if _names_a_revision(given_revision):
+    if not named and _names_a_revision(given_revision):
         raise StorageError("resourceVersion should not be set on objects to be created")
     return await store.commit("create", key, encoded, expected=0)
+
+
+def _follow_prefix(obj: Obj, before: str, random: Random) -> None:
+    """Generate the name of an object again, in place, if a plugin has changed its prefix: no plugin is shown the name.
+
+    Source: ``registry/generic/registry/store.go`` create, which generates it after mutating admission.
+    """
+    metadata = obj["metadata"]
+    prefix = metadata.get("generateName", "")
+    if prefix != before:
+        # Without a prefix it has no name, which validation refuses.
+        metadata["name"] = generate_name(prefix, random) if prefix else ""
+
+
+def read_revision(text: str) -> int:
+    """The number that a resourceVersion is; 0 if it is empty.
+
+    Args:
+        text: Of an object that a client or a plugin made.
+
+    Raises:
+        StorageError: It is no number.
+    """
+    try:
+        return parse_uint(text) if text else 0
+    except ValueError as why:
+        raise StorageError(str(why)) from None
 
 
 def _names_a_revision(text: str) -> bool:
     """Whether the text is a number other than 0. Other texts pass, as with kube-apiserver (observed on 1.36.3)."""
     try:
-        return bool(text) and parse_uint(text) > 0
-    except ValueError:
+        return read_revision(text) > 0
+    except StorageError:
         return False
 
 

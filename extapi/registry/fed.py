@@ -31,7 +31,7 @@ from extapi.registry.base import (
     WatchEncoding,
     WatchQuery,
 )
-from extapi.registry.create import ATTEMPTS
+from extapi.registry.create import ATTEMPTS, read_revision
 from extapi.registry.delete import check_preconditions
 from extapi.registry.feed import KindFeed
 from extapi.registry.feedobject import FeedError
@@ -155,23 +155,36 @@ class _Fed(Virtual):
         obj = with_revision(await self._kind.read(kept.value, scope.version), kept.revision)
         return DecodedResult(self._kind, scope.version, obj, kept.revision)
 
-    async def _admitted(self, scope: RequestScope, obj: Obj, admit: Admission) -> tuple[Write, Obj]:
+    async def _admitted(self, scope: RequestScope, obj: Obj, admit: Admission, *, named: str = "") -> tuple[Write, Obj]:
         """A new object, checked; it has a name, and no resourceVersion.
+
+        Args:
+            scope: Where the object is.
+            obj: The object; it changes.
+            admit: The request's admission.
+            named: The name in the path, of an apply that creates: no plugin may choose another one.
 
         Raises:
             ApiError: It is refused.
         """
         self._kind.check_type(obj, scope.version, obj["metadata"].get("name", ""))
         managed = obj["metadata"].get("managedFields")
+        given_revision = ""
 
         def keep(new: Obj) -> None:
+            nonlocal given_revision
+            given_revision = new["metadata"].get("resourceVersion", "") or given_revision
             keep_managed_fields(new, managed, admit.warn)
             for name in _OF_THE_SERVER:
                 new["metadata"].pop(name, None)
 
         keep(obj)
         write = Write(self._kind, scope, admit)
-        obj = await write.mutated(Operation.CREATE, obj, None, keep)
+        obj = await write.mutated(Operation.CREATE, obj, None, keep, named=named)
+        if named:
+            read_revision(given_revision)
+        elif given_revision not in {"", "0"}:
+            raise StorageError("resourceVersion should not be set on objects to be created")
         await write.checked(Operation.CREATE, obj, None)
         return write, obj
 
@@ -211,8 +224,6 @@ class _Creates(_Fed):
         raise last
 
     async def _create_once(self, scope: RequestScope, obj: Obj, admit: Admission) -> ObjectResult:
-        if obj["metadata"].get("resourceVersion", "") not in {"", "0"}:
-            raise StorageError("resourceVersion should not be set on objects to be created")
         write, obj = await self._admitted(scope, obj, admit)
         async with self._feed.lock(self._key(scope, obj["metadata"]["name"])):
             return await self._insert(scope, obj, write, admit)
@@ -244,7 +255,7 @@ class _Updates(_Fed):
             await self._refresh(scope, name, admit.user)
             if self._feed.cache.get(scope.namespace, name) is not None or not hasattr(self._rest, "create"):
                 return await self._update(scope, name, change, admit)
-            write, obj = await self._admitted(scope, await creation.make(), creation.admit)
+            write, obj = await self._admitted(scope, await creation.make(), creation.admit, named=name)
             try:
                 return await self._insert(scope, obj, write, creation.admit)
             except AlreadyExists as error:

@@ -9,13 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from extapi.admission.base import Operation
-from extapi.api.strconv import parse_uint
 from extapi.api.types import Obj
 from extapi.codec.strictjson import encode_parts
 from extapi.conversion.hub import Unfit
-from extapi.errors import FieldError, Invalid, StorageError
+from extapi.errors import FieldError, Invalid
 from extapi.registry.base import Admission, Creation, RequestScope, UpdateFunction
-from extapi.registry.create import create_once
+from extapi.registry.create import create_once, read_revision
 from extapi.registry.fieldmanagers import keep_managed_fields, without_new_times
 from extapi.registry.results import EncodedResult
 from extapi.registry.store import Live, Store
@@ -50,9 +49,7 @@ async def update(
     make, as_create = creation.make, creation.admit
 
     async def create() -> EncodedResult:
-        obj = await make()
-        obj["metadata"].pop("resourceVersion", None)
-        return await create_once(store, scope, obj, as_create)
+        return await create_once(store, scope, await make(), as_create, named=name)
 
     return await store.retried("update", scope, name, attempt, create)
 
@@ -148,6 +145,8 @@ def _carry_part(part: str, obj: Obj, old: Obj, *, metadata: bool) -> None:
         obj["metadata"] = after
     else:
         obj["metadata"] = {**before, "resourceVersion": after.get("resourceVersion", "")}
+        if after.get("namespace"):
+            obj["metadata"]["namespace"] = after["namespace"]  # another one than the path's is refused
         obj["metadata"].pop("managedFields", None)
         if "managedFields" in after:
             obj["metadata"]["managedFields"] = after["managedFields"]
@@ -182,11 +181,7 @@ def _carry_metadata(after: Obj, before: Obj) -> None:
 
 def _check_revision(store: Store, name: str, obj: Obj, live: int) -> None:
     """The resourceVersion in the body must be the live one; some kinds need none (behaviour E40)."""
-    text = obj["metadata"].get("resourceVersion", "")
-    try:
-        given = parse_uint(text) if text else 0
-    except ValueError as why:
-        raise StorageError(str(why)) from None
+    given = read_revision(obj["metadata"].get("resourceVersion", ""))
     if not given:
         if store.kind.kind.behaviour.storing.unconditional_update:
             obj["metadata"]["resourceVersion"] = str(live)

@@ -147,10 +147,13 @@ class Virtual:
             raise self._missing(name)
         return self._obj(scope, found)
 
-    async def _create(self, scope: RequestScope, name: str, obj: Obj, admit: Admission) -> DecodedResult:
+    async def _create(
+        self, scope: RequestScope, name: str, obj: Obj, admit: Admission, *, named: str = ""
+    ) -> DecodedResult:
+        """Have the author's code create an object; ``named``: see :meth:`Write.mutated`."""
         write = self._write(scope, name, admit)
         self._kind.check_type(obj, self._version_of(scope), name or obj["metadata"].get("name", ""))
-        obj = await write.mutated(Operation.CREATE, obj, None, _keeper(obj, admit))
+        obj = await write.mutated(Operation.CREATE, obj, None, _keeper(obj, admit), named=named)
         await self._check_parent(scope, name)
         await write.checked(Operation.CREATE, obj, None)
         request = self._request(scope, name, admit.user, dry_run=admit.dry_run)
@@ -212,7 +215,7 @@ class _Updates(Virtual):
                 raise
             obj = await creation.make()
             obj["metadata"].pop("resourceVersion", None)
-            return await self._create(scope, "", obj, creation.admit)
+            return await self._create(scope, "", obj, creation.admit, named=name)
         return await self._update(scope, name, old, change, admit)
 
     async def _update(
@@ -221,7 +224,9 @@ class _Updates(Virtual):
         obj = await change(old)
         self._kind.check_type(obj, self._version_of(scope), name)
         write = self._write(scope, name, admit)
-        obj = await write.mutated(Operation.UPDATE, obj, old, _keeper(obj, admit))
+        obj = await write.mutated(
+            Operation.UPDATE, obj, old, _keeper(obj, admit), named="" if self.subresource else name
+        )
         given, live = (one["metadata"].get("resourceVersion", "") for one in (obj, old))
         if given and live and given != live:
             raise Conflict.on(self.plural, self.group, name, Conflict.MODIFIED)

@@ -20,7 +20,6 @@ from extapi.api.types import Obj
 from extapi.conversion.hub import Unfit
 from extapi.errors import (
     ApiError,
-    BadRequest,
     FieldError,
     FieldErrorType,
     InternalError,
@@ -31,6 +30,7 @@ from extapi.registry.encoded import EncodedObject
 from extapi.registry.reviewed import ReviewedVersions, WeakConvert
 from extapi.registry.served import ServedKind
 from extapi.registry.store import Store
+from extapi.registry.target import check_name, check_namespace
 
 BLOCKING: Final = frozenset(
     {
@@ -106,7 +106,9 @@ class Write:
         convert = None if self._convert is None else self._convert()
         return ReviewedVersions(self._kind, self._kind, self._admit.subresource, convert)
 
-    async def mutated(self, operation: Operation, obj: Obj, old: Obj | None, keep: Callable[[Obj], None]) -> Obj:
+    async def mutated(
+        self, operation: Operation, obj: Obj, old: Obj | None, keep: Callable[[Obj], None], *, named: str = ""
+    ) -> Obj:
         """The object after mutating admission and the author's ``prepare``, pruned and defaulted after each.
 
         Owner references that plugins have doubled are dropped in between, with a warning (behaviour E17).
@@ -117,9 +119,11 @@ class Write:
             old: The stored object.
             keep: Restores, in place, what plugins cannot change. It runs before ``prepare``, which may set a first status
                 (behaviour K1, K2).
+            named: The name in the path, of a write that nothing else keeps from storing the object under another one.
 
         Raises:
             Invalid: The object breaks its schema, and code asks for it.
+            BadRequest: A plugin or the strategy has given it another namespace, or another name than ``named``.
             ApiError: A plugin or the strategy refuses it.
         """
         name = self._name(obj)
@@ -136,32 +140,21 @@ class Write:
             self._reviewed = review
             made = review.obj or obj
             if made is not obj:
-                self._check_namespace(made)
+                check_namespace(made, self._scope.namespace, namespaced=self._kind.namespaced)
             warning = dedupe_owner_references(made, after_admission=True)
             if warning:  # a plugin has just made this object, so nobody was shown it
                 self._admit.warn(warning)
             if self._kind.prepares and not self._admit.subresource:  # a write of a part leaves the rest alone
                 self._kind.kind.strategy.prepare(review.object, review.old_object)
                 made = self._changed(review, "prepare") or made
+                check_namespace(made, self._scope.namespace, namespaced=self._kind.namespaced)
+            if named:
+                check_name(made, named)
         except Exception as error:
             await self._raise_schema_errors(error, obj, old)
             raise
         self._kind.kind.behaviour.storing.canonicalize(made)
         return made
-
-    def _check_namespace(self, obj: Obj) -> None:
-        """Put an object that a plugin has changed into the namespace of the request, if it is in none.
-
-        Raises:
-            BadRequest: It is in another one.
-        """
-        metadata, namespace = obj["metadata"], self._scope.namespace
-        if not self._kind.namespaced:
-            metadata.pop("namespace", None)
-        elif namespace and not metadata.get("namespace"):
-            metadata["namespace"] = namespace
-        elif metadata.get("namespace", "") != namespace:
-            raise BadRequest("the namespace of the provided object does not match the namespace sent on the request")
 
     def _changed(self, review: Review, whose: str) -> Obj | None:
         """The changed object of the review, pruned and defaulted; None: it is unchanged. ``whose``: the code that ran."""

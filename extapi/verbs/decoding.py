@@ -12,6 +12,7 @@ from extapi.codec.contenttype import request_format
 from extapi.codec.negotiation import Format
 from extapi.codec.options import Validation
 from extapi.errors import BadRequest
+from extapi.registry import target
 from extapi.registry.base import Resource
 from extapi.verbs.request import ResourceRequest
 
@@ -81,33 +82,13 @@ def unknown_fields(request: ResourceRequest[Resource], obj: Obj) -> list[str]:
 
 
 def check_namespace(request: ResourceRequest[Resource], obj: Obj) -> None:
-    """Fill in the namespace of the URL; drop it from cluster-scoped objects (behaviour E13).
-
-    Raises:
-        BadRequest: The object has another namespace.
-    """
-    metadata = obj["metadata"]
-    if not request.resource.namespaced:
-        metadata.pop("namespace", None)
-    elif not metadata.get("namespace"):
-        metadata["namespace"] = request.scope.namespace
-    elif metadata["namespace"] != request.scope.namespace:
-        raise BadRequest("the namespace of the provided object does not match the namespace sent on the request")
+    """See :func:`extapi.registry.target.check_namespace`."""
+    target.check_namespace(obj, request.scope.namespace, namespaced=request.resource.namespaced)
 
 
 def check_name(request: ResourceRequest[Resource], obj: Obj) -> None:
-    """Check that an update names the object of the URL (behaviour E37).
-
-    Raises:
-        BadRequest: It does not.
-    """
-    name = obj["metadata"].get("name", "")
-    if not name:
-        raise BadRequest(
-            f"the name of the object ({request.name} based on URL) was undeterminable: name must be provided"
-        )
-    if name != request.name:
-        raise BadRequest(f"the name of the object ({name}) does not match the name on the URL ({request.name})")
+    """See :func:`extapi.registry.target.check_name`."""
+    target.check_name(obj, request.name)
 
 
 def dedupe_owners(request: ResourceRequest[Resource], obj: Obj, *, patched: bool = False) -> None:

@@ -571,6 +571,26 @@ def test_managers_that_a_plugin_has_broken_are_restored(library: Library, server
         assert "was in an invalid state after admission" in answer.headers["warning"]
 
 
+def test_no_plugin_renames_what_is_written_by_its_name(library: Library, server: InMemoryServer) -> None:
+    """An author may store an object under whatever name it has."""
+
+    async def rename(review: Review) -> None:
+        review.object["metadata"]["name"] = "other"
+
+    server.request("POST", BOOKS, body=book("other", pages=1))
+    library.plugin.on_mutate = rename
+    created = applied(server, "a", pages=3)
+    library.plugin.on_mutate = None
+    server.request("POST", BOOKS, body=book(pages=1))
+    library.plugin.on_mutate = rename
+    merge = {"Content-Type": "application/merge-patch+json"}
+    patched = server.request("PATCH", f"{BOOKS}/b", headers=merge, body={"spec": {"pages": 3}})
+    for refused in (created, applied(server, "a", pages=3, force=True), patched):
+        why = "the name of the object (other) does not match the name on the URL (b)"
+        assert (refused.status, failure(refused)["message"]) == (400, why)
+    assert {name: obj["spec"]["pages"] for name, obj in library.shelf.books.items()} == {"other": 1, "b": 1}
+
+
 def test_a_delete_tells_that_the_object_is_gone_or_what_is_left(library: Library, server: InMemoryServer) -> None:
     server.request("POST", BOOKS, body=book())
     library.shelf.stays = True

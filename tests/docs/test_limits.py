@@ -16,7 +16,7 @@ from extapi.api import requestselectors
 from extapi.authentication import bundle, tokenreview
 from extapi.authorization import impersonation, subjectaccessreview
 from extapi.client import fairqueue, limited, recorder, upstream, webhookcall
-from extapi.codec import jsonpatch, patches, strictjson, strictyaml, warnings
+from extapi.codec import jsonpatch, patches, strictjson, strictyaml, warnings, yamlnodes
 from extapi.controlplane.access import rules, tokenreviews
 from extapi.controlplane.aggregator import proxy, remote
 from extapi.controlplane.builtin import protobuf, wireformat
@@ -77,14 +77,14 @@ CONVERSION = ConversionLimits()
 BOUNDS = {
     "request line and headers": f"{size(parsing.HEAD)}, {count(parsing.FIELDS)} lines",
     "body": size(decoding.MAX_BODY),
-    "nesting of a body, and of an object after a patch": f"{strictjson.MAX_DEPTH} levels",
+    "nesting of a body, with the merges of YAML, and of an object after a patch": f"{strictjson.MAX_DEPTH} levels",
     "nesting of managed fields": (
         f"{count(strictjson.MAX_DEPTH)} levels, which an object with {strictjson.MAX_DEPTH - 5} levels of owned fields has"
     ),
     "magnitude of a number": f"the largest float64, {sys.float_info.max:.1e}".replace("e+", "e"),
     "object in the store": size(store.MAX_OBJECT),
-    "YAML: nodes; bytes added by aliases": f"{count(strictyaml.MAX_NODES)}; {count(strictyaml.MAX_ALIASED)}",
-    "YAML: `%TAG` directives": count(strictyaml.MAX_TAG_DIRECTIVES),
+    "YAML: nodes; bytes added by aliases": f"{count(yamlnodes.MAX_NODES)}; {count(strictyaml.MAX_ALIASED)}",
+    "YAML: `%TAG` directives": count(yamlnodes.MAX_TAG_DIRECTIVES),
     "JSON patch: operations; bytes added by `copy`": f"{count(patches.MAX_OPERATIONS)}; {size(jsonpatch.MAX_COPIED)}",
     "JSON patch: list items that it shifts, in total": count(jsonpatch.MAX_MOVED),
     "objects and items of lists with owned fields in them, in a configuration that is applied": count(

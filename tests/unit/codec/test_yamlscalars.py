@@ -15,6 +15,7 @@ FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
 SEXAGESIMAL = re.compile(r"[-+]?[0-9][0-9_]*(?::[0-5]?[0-9])+(?:\.[0-9_]*)?")
 TIMESTAMP = re.compile(r"[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}(?:[Tt ].*)?")
 BOOL = re.compile(r"y|Y|yes|Yes|YES|n|N|no|No|NO|true|True|TRUE|false|False|FALSE|on|On|ON|off|Off|OFF")
+NOT_BETWEEN_DIGITS = re.compile(r"(?<![0-9])_|_(?![0-9])")
 TEXTS = st.lists(
     st.sampled_from([*"017859xXbBoO_-+.:eEafz", "2020", "-01", "59", "60", "T", "t", " ", "\n", "\u0663"]),
     min_size=1,
@@ -24,10 +25,15 @@ TEXTS = st.lists(
 
 @given(TEXTS)
 @example("1e2020")
+@example(".5_0")
+@example(".5_")
+@example("._5")
 def test_what_is_a_number(text: str) -> None:
     plain = text.replace("_", "")
     # strconv.ParseFloat refuses what is beyond a float64, and go-yaml takes it for a string then.
     is_float = FLOAT.fullmatch(plain) is not None and math.isfinite(float(plain))
+    if text[0] == ".":
+        is_float = is_float and NOT_BETWEEN_DIGITS.search(text) is None  # this one goes to strconv.ParseFloat as it is
     numeric = text[0] in "+-.0123456789" and (is_float or (text[0] != "." and INTEGER.fullmatch(plain) is not None))
     assert (not isinstance(resolve(text), str)) == numeric or BOOL.fullmatch(text) is not None
 

@@ -1,0 +1,162 @@
+"""The nodes of a YAML document: what libyaml reads, before anything has a value.
+
+Responsible for: the first document of a text, all of which must be YAML before any of it is judged; anchors; bounds of nodes and
+depth. Must not know what scalars, merge keys and duplicate keys mean.
+
+Source: ``go.yaml.in/yaml/v2`` decode.go, its ``parser``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from extapi.codec.yamlscalars import YAMLError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import yaml
+
+__all__ = ["AliasNode", "ListNode", "MapNode", "Node", "ScalarNode", "parse"]
+
+MAX_NODES = 200_000
+"""Scalars, lists, maps and aliases of one document; reading so many takes half a second."""
+MAX_TAG_DIRECTIVES = 1000
+"""``%TAG`` directives of a text: libyaml compares each with all before it."""
+
+
+@dataclass(slots=True)
+class ScalarNode:
+    """A scalar. ``implicit``: it is plain, or has the tag ``!``, so that its text says what it is."""
+
+    line: int
+    tag: str
+    implicit: bool
+    text: str
+
+
+@dataclass(slots=True)
+class ListNode:
+    """A list."""
+
+    line: int
+    items: list[Node] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class MapNode:
+    """A map: pairs of keys and values, as they are written."""
+
+    line: int
+    pairs: list[tuple[Node, Node]] = field(default_factory=list)
+
+
+@dataclass(slots=True, eq=False)
+class AliasNode:
+    """An alias, and the node that had its anchor at that place; the alias may be inside of it."""
+
+    line: int
+    name: str
+    target: ScalarNode | ListNode | MapNode
+
+
+Node = ScalarNode | ListNode | MapNode | AliasNode
+"""A node; its line counts from 1."""
+
+
+def parse(data: bytes, max_depth: int) -> Node | None:
+    """The root of the first document; None if there is none.
+
+    Args:
+        data: The text, in UTF-8 or UTF-16.
+        max_depth: Lists and maps inside of each other.
+
+    Raises:
+        YAMLError: The text is not YAML, or beyond the bounds.
+    """
+    import yaml  # noqa: PLC0415 - few requests bring YAML, and it costs start-up time
+
+    # Counted anywhere in the text, and also in UTF-16, which libyaml reads.
+    if b"%" in data and data.replace(b"\0", b"").count(b"%TAG") > MAX_TAG_DIRECTIVES:
+        raise YAMLError(f"yaml: more than {MAX_TAG_DIRECTIVES} %TAG directives")
+    try:
+        return _Parser(yaml, data, max_depth).document()
+    except yaml.MarkedYAMLError as error:
+        raise YAMLError(f"yaml: {_located(error, scanner=isinstance(error, yaml.scanner.ScannerError))}") from None
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        reason = getattr(error, "reason", "") or "unknown problem parsing YAML content"
+        raise YAMLError(f"yaml: {reason}") from None
+
+
+def _located(error: yaml.MarkedYAMLError, *, scanner: bool) -> str:
+    """The parser's problem, with the line as go-yaml counts it: from 0, but from 1 for errors of the scanner."""
+    line = 0
+    if error.problem_mark is not None and error.problem_mark.line:
+        line = error.problem_mark.line + int(scanner)
+    elif error.context_mark is not None:
+        line = error.context_mark.line
+    return (f"line {line}: " if line else "") + (error.problem or "unknown problem parsing YAML content")
+
+
+@dataclass(slots=True)
+class _Parser:
+    yaml: Any
+    data: bytes
+    max_depth: int
+    nodes: int = 0
+    anchors: dict[str, ScalarNode | ListNode | MapNode] = field(default_factory=dict)
+    _next: Callable[[], Any] = field(init=False)
+
+    def __post_init__(self) -> None:
+        # libyaml itself refuses bytes in a wrong encoding, in its own words.
+        self._next = self.yaml.cyaml.CParser(self.data).get_event
+
+    def document(self) -> Node | None:
+        self._next()  # the start of the stream
+        start = self._next()
+        if not isinstance(start, self.yaml.DocumentStartEvent):
+            return None
+        if start.version not in (None, (1, 1)):
+            raise YAMLError("yaml: found incompatible YAML document")  # the older libyaml in go-yaml knows no other
+        root = self._node(self._next(), 1)
+        self._next()  # the end of the document: what follows on its last line is read up to here
+        return root
+
+    def _node(self, event: Any, depth: int) -> Node:
+        self.nodes += 1
+        if self.nodes > MAX_NODES:
+            raise YAMLError(f"yaml: document has more than {MAX_NODES} nodes")
+        line = event.start_mark.line + 1
+        if isinstance(event, self.yaml.AliasEvent):
+            target = self.anchors.get(event.anchor)
+            if target is None:
+                raise YAMLError(f"yaml: unknown anchor '{event.anchor}' referenced")
+            return AliasNode(line, event.anchor, target)
+        if isinstance(event, self.yaml.ScalarEvent):
+            scalar = ScalarNode(line, event.tag or "", event.implicit[0], event.value)
+            self._anchor(event, scalar)
+            return scalar
+        if depth > self.max_depth:
+            raise YAMLError(f"yaml: exceeded max depth of {self.max_depth}")
+        if isinstance(event, self.yaml.SequenceStartEvent):
+            return self._list(event, ListNode(line), depth + 1)
+        return self._map(event, MapNode(line), depth + 1)
+
+    def _anchor(self, event: Any, node: ScalarNode | ListNode | MapNode) -> None:
+        """Remember a node before what is in it is read, as go-yaml does."""
+        if event.anchor:
+            self.anchors[event.anchor] = node
+
+    def _list(self, start: Any, node: ListNode, depth: int) -> ListNode:
+        self._anchor(start, node)
+        while not isinstance(event := self._next(), self.yaml.SequenceEndEvent):
+            node.items.append(self._node(event, depth))
+        return node
+
+    def _map(self, start: Any, node: MapNode, depth: int) -> MapNode:
+        self._anchor(start, node)
+        while not isinstance(event := self._next(), self.yaml.MappingEndEvent):
+            key = self._node(event, depth)
+            node.pairs.append((key, self._node(self._next(), depth)))
+        return node

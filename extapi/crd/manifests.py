@@ -9,19 +9,19 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from extapi.api.metadata import coerce
 from extapi.codec import strictyaml
 from extapi.codec.body import json_type
+from extapi.codec.strictjson import MAX_DEPTH
+from extapi.codec.strictyaml import is_merge
+from extapi.codec.yamlnodes import AliasNode, ListNode, MapNode, Node, ScalarNode, parse
 from extapi.crd.defaults import set_defaults
 from extapi.crd.definition import API_GROUP, API_VERSION, KIND
 from extapi.crd.gojson import GoTypeError
 from extapi.crd.types import read_definition
 from extapi.errors import BadRequest
-
-if TYPE_CHECKING:
-    import yaml
 
 MOST_DOCUMENTS: Final = 10_000
 """Documents and members of lists in a file."""
@@ -51,16 +51,13 @@ class _Document:
 
     data: bytes
     first_line: int
-    _nodes: list[Any] = field(default_factory=list)
+    _nodes: list[Node | None] = field(default_factory=list)
 
-    def node(self) -> yaml.Node | None:
-        """The document with the positions of all that is in it."""
+    def node(self) -> Node | None:
+        """The document with the lines of all that is in it."""
         if not self._nodes:
-            import yaml  # noqa: PLC0415 -- only where lines are asked for
-
-            self._nodes.append(yaml.compose(self.data, Loader=yaml.CSafeLoader))
-        found: yaml.Node | None = self._nodes[0]
-        return found
+            self._nodes.append(parse(self.data, MAX_DEPTH))
+        return self._nodes[0]
 
 
 @dataclass(frozen=True)
@@ -105,7 +102,7 @@ class Manifest:
         node = self._document.node()
         if node is None:
             return self._document.first_line
-        return self._document.first_line + _nearest(node, whole)
+        return self._document.first_line - 1 + _nearest(node, whole)
 
 
 @dataclass(frozen=True)
@@ -147,7 +144,7 @@ def read_contents(data: bytes, name: str) -> Contents:
     count = 0
     for document in _documents(data):
         try:
-            decoded = strictyaml.decode(document.data)
+            decoded = strictyaml.decode(document.data, overriding=False)  # kubectl merges before it sends
         except strictyaml.YAMLError as error:
             errors.append(
                 f"{name}:{document.first_line + _wrong_line(document.data)}: {_LINE.sub('', str(error), count=1)}"
@@ -253,7 +250,7 @@ def _located(text: str, name: str, first_line: int) -> str:
 
 def _wrong_line(data: bytes) -> int:
     """The line, from 0, where a document stops being YAML; 0 if it is none for another reason."""
-    import yaml  # noqa: PLC0415 -- as above
+    import yaml  # noqa: PLC0415 -- only where something is wrong
 
     try:
         for _ in yaml.parse(data, Loader=yaml.CSafeLoader):
@@ -266,23 +263,22 @@ def _wrong_line(data: bytes) -> int:
     return 0
 
 
-def _nearest(node: yaml.Node, path: str) -> int:
-    """The line, from 0, of what a path leads to, as far as it does.
+def _nearest(node: Node, path: str) -> int:
+    """The line, from 1, of what a path leads to, as far as it does.
 
     Keys may have dots and brackets, so that they are looked for one after the other: of several the longest.
     """
-    import yaml  # noqa: PLC0415 -- as above
-
-    line: int = node.start_mark.line
+    line = node.line
     while path:
-        if isinstance(node, yaml.SequenceNode):
+        node = _target(node)
+        if isinstance(node, ListNode):
             found = re.match(r"\.?\[(\d+)\]", path)
-            if found is None or int(found[1]) >= len(node.value):
+            if found is None or int(found[1]) >= len(node.items):
                 return line
-            node = node.value[int(found[1])]
-            line, path = node.start_mark.line, path[found.end() :]
+            node = node.items[int(found[1])]
+            line, path = node.line, path[found.end() :]
             continue
-        if not isinstance(node, yaml.MappingNode):
+        if not isinstance(node, MapNode):
             return line
         step = _step(node, path)
         if step is None:
@@ -291,17 +287,37 @@ def _nearest(node: yaml.Node, path: str) -> int:
     return line
 
 
-def _step(node: yaml.MappingNode, path: str) -> tuple[int, yaml.Node, str] | None:
+def _step(node: MapNode, path: str) -> tuple[int, Node, str] | None:
     """The line of the member that a path begins with, its value, and the rest of the path."""
-    best: tuple[int, yaml.Node, str] | None = None
+    best: tuple[int, Node, str] | None = None
     longest = -1
-    for key, value in node.value:
-        text = str(key.value)
+    for key, text, value in _members(node):
         for form in (f"[{text}]", f".{text}", text):
             rest = path.removeprefix(form)
             if rest != path and rest[:1] in ("", ".", "[") and len(form) > longest:
-                best, longest = (key.start_mark.line, value, rest), len(form)
+                best, longest = (key.line, value, rest), len(form)
                 break
             if text.lower() == "jsonpath" and path.removeprefix(".") == "JSONPath":
-                return key.start_mark.line, value, ""
+                return key.line, value, ""
     return best
+
+
+def _members(node: MapNode) -> Iterator[tuple[Node, str, Node]]:
+    """The members of a map with the texts of their keys: its own, then those that it merges; each merged map once."""
+    maps, seen = [node], {id(node)}
+    for each in maps:
+        for key, value in each.pairs:
+            name = _target(key)
+            if not is_merge(key):
+                if isinstance(name, ScalarNode):
+                    yield key, name.text, value
+                continue
+            for source in value.items if isinstance(value, ListNode) else [value]:
+                merged = _target(source)
+                if isinstance(merged, MapNode) and id(merged) not in seen:
+                    seen.add(id(merged))
+                    maps.append(merged)
+
+
+def _target(node: Node) -> Node:
+    return node.target if isinstance(node, AliasNode) else node

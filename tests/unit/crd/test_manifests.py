@@ -137,6 +137,40 @@ def test_of_two_keys_that_a_path_may_mean_the_longer_is_meant() -> None:
     assert lines == [5, 6, 7, 5]
 
 
+MERGED = """\
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata:
+  labels: &a {x: v}
+  annotations: &a
+    one: v
+    two: v
+  !!merge <<: [{name: x}, {managed: 1, two: 2}]
+spec:
+  names:
+    <<: *a
+    two: w
+...
+ignored: 1
+"""
+
+
+@pytest.mark.parametrize(
+    ("path", "line"),
+    [("spec.names.one", 6), ("spec.names.two", 12), ("spec.names.three", 10), ("metadata.name", 8)],
+)
+def test_merged_fields_have_lines(path: str, line: int) -> None:
+    """With an anchor whose name is used twice, and more behind the end of the document."""
+    (manifest,) = read_manifests(MERGED.encode(), "a.yaml")
+    assert manifest.line_of(path) == line
+
+
+def test_what_overrides_a_merge_is_no_duplicate() -> None:
+    """Kubectl merges before it sends; nobody sees both."""
+    contents = read_contents(MERGED.replace("two: w\n", "two: w\n    two: w\n").encode(), "a.yaml")
+    assert contents.errors == ['a.yaml:13: key "two" already set in map']
+
+
 def test_json_has_lines_too() -> None:
     text = json.dumps(
         {"apiVersion": "v1", "kind": "List", "items": [definition(), definition(scope="Global")]}, indent=1

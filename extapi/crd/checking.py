@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from extapi.api.metadata_rules import validate_object_meta
@@ -36,20 +36,20 @@ class Check:
     """Judges files one after the other.
 
     Args:
-        old: The names and bytes of the files with what is stored so far.
+        old: The names and bytes of the files with what is stored so far; None if everything is new.
 
     Attributes:
         notes: What is no error: warnings, and what was not judged.
         wrong: Whether anything is wrong so far.
     """
 
-    def __init__(self, old: Sequence[tuple[str, bytes]] = ()) -> None:
+    def __init__(self, old: Iterable[tuple[str, bytes]] | None = None) -> None:
         self.notes: list[str] = []
         self.wrong = False
         self._stored: dict[str, dict[str, Any]] = {}
-        self._is_update = bool(old)
+        self._is_update = old is not None
         self._definitions = self._errors = 0
-        for name, data in old:
+        for name, data in old or ():
             contents = read_contents(data, name)
             for manifest in contents.manifests:
                 self._stored[_name(manifest)] = manifest.obj
@@ -67,13 +67,13 @@ class Check:
         contents = read_contents(data, name)
         self._note(contents, name)
         for line in contents.errors:
-            yield self._counted(line)
+            yield self.counted(line)
         for manifest in contents.manifests:
             self._definitions += 1
             for path in manifest.unknown:
-                yield self._counted(f'{name}:{manifest.line_of(path)}: unknown field "{path}"')
+                yield self.counted(f'{name}:{manifest.line_of(path)}: unknown field "{path}"')
             for error in self._judged(manifest):
-                yield self._counted(f"{name}:{manifest.line_of(error.path)}: {error.text()}")
+                yield self.counted(f"{name}:{manifest.line_of(error.path)}: {error.text()}")
 
     def summary(self) -> str:
         """How many there were."""
@@ -96,7 +96,12 @@ class Check:
         for line, kind in contents.others:
             self.notes.append(f"{name}:{line}: {kind} is not checked")
 
-    def _counted(self, line: str) -> str:
+    def counted(self, line: str) -> str:
+        """The line of an error, which counts as one.
+
+        Args:
+            line: The line.
+        """
         self.wrong = True
         self._errors += 1
         return line

@@ -24,29 +24,33 @@ def crd() -> None:
 
 @crd.command()
 @click.argument(
-    "files",
-    metavar="FILE...",
+    "paths",
+    metavar="PATH...",
     nargs=-1,
     required=True,
-    type=click.Path(path_type=Path, dir_okay=False, exists=True, allow_dash=True),
+    type=click.Path(path_type=Path, exists=True, allow_dash=True),
 )
 @click.option(
     "--old",
-    metavar="FILE",
+    metavar="PATH",
     multiple=True,
-    type=click.Path(path_type=Path, dir_okay=False, exists=True),
+    type=click.Path(path_type=Path, exists=True),
     help="What is stored so far: the manifests are judged as changes of it. May be repeated.",
 )
-def check(files: tuple[Path, ...], old: tuple[Path, ...]) -> None:
-    """Say what kube-apiserver finds wrong with the CustomResourceDefinitions in files, YAML or JSON.
+def check(paths: tuple[Path, ...], old: tuple[Path, ...]) -> None:
+    """Say what kube-apiserver finds wrong with the CustomResourceDefinitions in files and folders, YAML or JSON.
 
     Prints FILE:LINE: FIELD: ERROR, one line each, in kube-apiserver's words; also fields that it does not know, which kubectl
     refuses. Warnings, and objects of other kinds, which are not checked, are named on standard error. The exit status is 1 if
-    anything is wrong. A FILE of - is standard input.
+    anything is wrong. Of a folder the .yaml, .yml and .json files are read, as by --crd. A PATH of - is standard input.
     """
     from extapi.crd.checking import Check  # noqa: PLC0415 - mistakes on the command line are told at once
 
-    checked = Check([(str(path), _content(path)) for path in old])
+    stored, problems = _files(old)
+    checked = Check(((str(path), _content(path)) for path in stored) if old else None)
+    files, others = _files(paths)
+    for line in [*problems, *others]:
+        click.echo(checked.counted(line))
     for path in files:
         for line in checked.judge(str(path), _content(path)):
             click.echo(line)
@@ -54,6 +58,29 @@ def check(files: tuple[Path, ...], old: tuple[Path, ...]) -> None:
         click.echo(note, err=True)
     click.echo(checked.summary(), err=True)
     sys.exit(1 if checked.wrong else 0)
+
+
+def _files(paths: tuple[Path, ...]) -> tuple[list[Path], list[str]]:
+    """The files, with those of folders in their place, and what is wrong with folders.
+
+    Raises:
+        click.ClickException: A folder cannot be read.
+    """
+    from extapi.crd.files import files_of  # noqa: PLC0415 - as above
+
+    found: list[Path] = []
+    problems: list[str] = []
+    for path in paths:
+        if str(path) == "-" or not path.is_dir():
+            found.append(path)
+            continue
+        try:
+            inside, problem = files_of(path)
+        except OSError as error:
+            raise click.ClickException(f"{path}: {error.strerror}") from error
+        found += inside
+        problems += [problem] if problem else []
+    return found, problems
 
 
 def _content(path: Path) -> bytes:

@@ -120,13 +120,11 @@ class DefinitionFiles:
                 found[path] = None
                 continue
             try:
-                inside = sorted(_manifests(path))
+                inside, problem = files_of(path)
             except OSError as error:
-                problems.append(f"{path}: {error.strerror}")
-                inside = [known for known in self._files if known.parent == path]
-            if len(inside) > MOST_FILES:
-                problems.append(f"{path}: has more than {MOST_FILES} files; the others are not read")
-            found.update(dict.fromkeys(inside[:MOST_FILES]))
+                inside, problem = [known for known in self._files if known.parent == path], f"{path}: {error.strerror}"
+            problems += [problem] if problem else []
+            found.update(dict.fromkeys(inside))
         return list(found), problems
 
     def _file(self, path: Path) -> _File:
@@ -164,6 +162,24 @@ class DefinitionFiles:
                 wrong = [f"{origin}: {name}: {problem}" for problem in error.problems]
         problems += wrong
         return before
+
+
+def files_of(folder: Path) -> tuple[list[Path], str]:
+    """The files of a folder that are read, in the order of their names.
+
+    Args:
+        folder: The folder.
+
+    Returns:
+        The files, and what is wrong with the folder, if anything.
+
+    Raises:
+        OSError: It cannot be read.
+    """
+    inside = sorted(_manifests(folder))
+    if len(inside) > MOST_FILES:
+        return inside[:MOST_FILES], f"{folder}: has more than {MOST_FILES} files; the others are not read"
+    return inside, ""
 
 
 def _manifests(folder: Path) -> Iterator[Path]:

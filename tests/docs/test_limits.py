@@ -105,8 +105,9 @@ BOUNDS = {
         f"{count(review_bounds.REVIEWS)}; {size(review_bounds.TOGETHER)}"
     ),
     "operations of a patch that answers a review": count(patch.MAX_OPERATIONS),
-    "definitions in a file of `extapi crd check` or `--crd`: bytes; objects": f"{size(files.LARGEST)}; "
-    f"{count(definitions.MOST_DOCUMENTS)}",
+    "definitions in a file of `extapi crd check` or `--crd`: bytes; objects; files of a folder": (
+        f"{size(files.LARGEST)}; {count(definitions.MOST_DOCUMENTS)}; {count(files.MOST_FILES)}"
+    ),
     "versions of a definition": count(kinds.MOST_VERSIONS),
     "schema of a definition: nesting; rules": f"{structural.MAX_DEPTH} schemas; {count(schemas.MOST_RULES)}",
     "rules in the reactor's thread; threads for what costs more": f"a cost of {count(ruling.INLINE)} and "

@@ -47,7 +47,7 @@ def test_the_options_of_manifests() -> None:
 
 
 @pytest.mark.parametrize(
-    ("heading", "command"), [("extapi crd check FILE", check), ("extapi crd export MODULE:NAME", export_definitions)]
+    ("heading", "command"), [("extapi crd check PATH", check), ("extapi crd export MODULE:NAME", export_definitions)]
 )
 def test_the_options_of_crd(heading: str, command: click.Command) -> None:
     assert tables.rows_of(REFERENCE / "flags.md", heading) == tables.command_options(command)

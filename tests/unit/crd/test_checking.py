@@ -10,6 +10,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from extapi.cli import main
+from extapi.crd import files
 from tests.differential.definitions.building import Manifest, changed, definition, field
 
 Run = Callable[..., Result]
@@ -19,8 +20,8 @@ Run = Callable[..., Result]
 def run(tmp_path: Path) -> Run:
     """Write manifests to files, and check them: ``run({"a.json": [...]}, "a.json")``."""
 
-    def check(files: dict[str, list[Manifest]], *arguments: str) -> Result:
-        for name, manifests in files.items():
+    def check(written: dict[str, list[Manifest]], *arguments: str) -> Result:
+        for name, manifests in written.items():
             (tmp_path / name).write_text("\n---\n".join(json.dumps(each, indent=1) for each in manifests))
         given = [each if each.startswith("-") else str(tmp_path / each) for each in arguments]
         return CliRunner().invoke(main, ["crd", "check", *given])
@@ -85,6 +86,28 @@ def test_what_cannot_be_read_is_an_error(run: Run, tmp_path: Path) -> None:
     result = run({"b.json": [definition()]}, "--old", "old.yaml", "b.json")
     assert result.exit_code == 1
     assert "old.yaml:1: yaml: " in result.stderr
+
+
+def test_a_folder_is_read_as_by_the_flag_crd(run: Run, tmp_path: Path) -> None:
+    folder = tmp_path / "more"
+    (folder / "below").mkdir(parents=True)
+    wrong = [definition(scope="x")]
+    for name in ("b.json", "a.yml", ".hidden.yaml", "notes.txt", "below/c.json"):
+        run({f"more/{name}": wrong}, "more")
+    result = run({"single.json": wrong}, "more", "single.json")
+    assert result.exit_code == 1
+    assert [line.partition(":")[0] for line in shown(result, tmp_path)] == ["more/a.yml", "more/b.json", "single.json"]
+    changed_scope = run({"new.json": [definition(scope="Cluster")]}, "--old", "more", "new.json")
+    assert "field is immutable" in changed_scope.stdout
+
+
+def test_files_of_a_folder_are_bounded(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files, "MOST_FILES", 1)
+    (tmp_path / "more").mkdir()
+    result = run({"more/a.json": [definition()], "more/b.json": [definition(scope="x")]}, "more")
+    assert result.exit_code == 1
+    assert shown(result, tmp_path) == ["more: has more than 1 files; the others are not read"]
+    assert result.stderr == "1 definition, 1 error\n"
 
 
 def test_a_manifest_can_come_from_standard_input() -> None:

@@ -147,7 +147,10 @@ class FieldManager:
         if not managed.sets and live is not None:
             before = without_managed_fields(live)
             earlier = manager_of(BEFORE_FIRST_APPLY, UPDATE, self.api_version, self.subresource)
-            await self._update(self._empty(), before, managed, earlier, now)
+            try:
+                await self._update(self._empty(), before, managed, earlier, now)
+            except TypedError as error:
+                raise StorageError(self._untyped(before, error)) from None
             _cap(managed)
         manager = manager_of(name, APPLY, self.api_version, self.subresource)
         try:
@@ -230,6 +233,18 @@ class FieldManager:
         managed.times[manager] = now
         self.default(merged)
         return merged
+
+    def _untyped(self, live: Obj, error: TypedError) -> str:
+        """Why a live object that is not tracked yet cannot be applied to, and where in it that is.
+
+        Source: ``k8s.io/apimachinery/pkg/util/managedfields/internal`` skipnonapplied.go, structuredmerge.go Update.
+        """
+        try:
+            check(live, self.types.atoms[self.api_version], duplicates=True)
+        except TypedError as placed:
+            error = placed
+        why = f"failed to convert new object ({_described(live)}) to smd typed: {error}"
+        return f"failed to create manager for existing fields: {why}"
 
     def _check(self, config: Obj) -> None:
         version, kind = _text(config.get("apiVersion")), _text(config.get("kind"))

@@ -187,6 +187,33 @@ def test_a_configuration_has_to_fit() -> None:
     )
 
 
+def test_a_set_of_objects_cannot_be_tracked() -> None:
+    """Observed on 1.36.3: such an object has no managers, and can be applied to by nobody."""
+    items = {"type": "object", "x-kubernetes-map-type": "atomic", "properties": {"a": {"type": "integer"}}}
+    typed = atom_of(
+        {
+            "type": "object",
+            "properties": {
+                "apiVersion": {"type": "string"},
+                "kind": {"type": "string"},
+                "metadata": {"type": "object"},
+                "spec": {
+                    "type": "object",
+                    "properties": {"s": {"type": "array", "x-kubernetes-list-type": "set", "items": items}},
+                },
+            },
+        }
+    )
+    live = finished(manager(typed).update(None, obj(spec={"s": [{"a": 1}]}), "me", NOW))
+    assert live == obj(spec={"s": [{"a": 1}]})
+    with pytest.raises(StorageError) as caught:
+        finished(manager(typed).apply(live, obj(spec={}), "me", NOW, force=False))
+    assert str(caught.value) == (
+        "failed to create manager for existing fields: failed to convert new object (/x; g/v1, Kind=K) to smd typed: "
+        ".spec.s: element 0: associative list without keys has an element that's a map type"
+    )
+
+
 @pytest.mark.parametrize("entries", [[], [{}]])
 def test_an_update_may_forget_all_managers(entries: list[Any]) -> None:
     live = obj(uid="u", entries=[entry("foo", "Update", SPEC_A)], spec={"a": 1})

@@ -6,7 +6,7 @@ Never a redirect: kube-apiserver turns one into 502, so a stale ``?hash=`` gets 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Generic, TypeVar
 
 import msgspec
@@ -157,20 +157,36 @@ class SwaggerDocument:
 def _swagger_protobuf(body: bytes) -> bytes:
     from extapi.schema.openapi.protobuf import encode_v2  # noqa: PLC0415 - only loaded where used
 
-    return encode_v2(msgspec.json.decode(body))
+    return encode_v2(body)
 
 
 def joined(value: Any) -> bytes:
     """The JSON of a document whose members, at any depth of objects, may be encoded already: as bytes or as msgspec.Raw.
 
+    The texts are copied once, however deep they are: these are the largest documents of a server.
+
     Raises:
         NotJSONError: A value is not JSON.
     """
-    if isinstance(value, bytes | msgspec.Raw):
-        return bytes(value)
-    if isinstance(value, dict):
-        return b"{%b}" % b",".join(b"%b:%b" % (encode(key), joined(value[key])) for key in sorted(value))
-    return encode(value)
+    return b"".join(_texts(value))
+
+
+def _texts(value: Any) -> Iterator[bytes | memoryview]:
+    if isinstance(value, bytes):
+        yield value
+    elif isinstance(value, msgspec.Raw):
+        yield memoryview(value)
+    elif isinstance(value, dict):
+        between = b"{"
+        for key in sorted(value):
+            yield between
+            yield encode(key)
+            yield b":"
+            yield from _texts(value[key])
+            between = b","
+        yield b"}" if value else b"{}"
+    else:
+        yield encode(value)
 
 
 def groups_response(request: Request, plain: Document, aggregated: Mapping[str, Document]) -> Response:

@@ -109,7 +109,7 @@ class MergedOpenAPI:
         if status == 200:
             try:
                 found = msgspec.json.encode(part_of(body, remote.service))
-                encode_v2(msgspec.json.decode(found))  # a part that cannot be encoded would break the merged document
+                encode_v2(found)  # a part that cannot be encoded would break the merged document
             except (msgspec.DecodeError, ValueError, RecursionError) as error:
                 self._log.warn(
                     "the OpenAPI document of {name} is left out: {error}", name=remote.service.name, error=str(error)

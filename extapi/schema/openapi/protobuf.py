@@ -11,6 +11,8 @@ import struct
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
+import msgspec
+
 from extapi.schema.openapi.blockyaml import block_yaml
 
 Table = Mapping[str, tuple[int, Callable[[Any], bytes]]]
@@ -18,14 +20,38 @@ Table = Mapping[str, tuple[int, Callable[[Any], bytes]]]
 _VARINT, _FIXED64, _BYTES = 0, 1, 2
 
 
-def encode_v2(document: Mapping[str, Any]) -> bytes:
-    """The encoded document.
+def encode_v2(text: bytes) -> bytes:
+    """A document in JSON, encoded.
+
+    Paths and definitions are decoded one at a time: the tree of a document of hundreds of kinds takes ten times its text.
 
     Raises:
-        ValueError: A part of the document has another type than OpenAPI says.
+        ValueError: It is not JSON, or a part of it has another type than OpenAPI says.
+    """
+    members: dict[str, list[bytes]] = {}
+    for name, piece in pieces_v2(text):
+        members.setdefault(name, []).append(piece)
+    return b"".join(
+        _part(_DOCUMENT[name][0], b"".join(pieces)) if name in _ENTRIES else b"".join(pieces)
+        for name, pieces in members.items()
+    )
+
+
+def pieces_v2(text: bytes) -> Iterator[tuple[str, bytes]]:
+    """The members of a document in JSON, encoded, by name; paths, definitions and parameters one at a time.
+
+    Raises:
+        ValueError: It is not JSON, or a part of it has another type than OpenAPI says.
     """
     try:
-        return _message(_DOCUMENT, document, extensions=16)
+        for name, content in msgspec.json.decode(text, type=dict[str, msgspec.Raw]).items():
+            if name not in _ENTRIES:
+                yield name, _message(_DOCUMENT, {name: msgspec.json.decode(content)}, extensions=16)
+                continue
+            yield name, b""
+            number, write = _ENTRIES[name], _DOCUMENT[name][1]
+            for key, value in msgspec.json.decode(content, type=dict[str, msgspec.Raw]).items():
+                yield name, _part(number, _named(key, write(msgspec.json.decode(value))))
     except (AttributeError, TypeError, OverflowError, RecursionError, struct.error) as error:
         raise ValueError(f"no OpenAPI document: {error}") from error
 
@@ -143,6 +169,10 @@ def _responses(value: Any) -> bytes:
     return _map(1, lambda one: _part(1, _message(_RESPONSE, one, extensions=5)))(codes)
 
 
+def _path_item(value: Any) -> bytes:
+    return _message(_PATH_ITEM, value, extensions=10)
+
+
 def _operation(value: Any) -> bytes:
     return _message(_OPERATION, value, extensions=13)
 
@@ -156,10 +186,12 @@ _DOCUMENT: Table = {
     "schemes": (5, _text),
     "consumes": (6, _text),
     "produces": (7, _text),
-    "paths": (8, _map(2, lambda value: _message(_PATH_ITEM, value, extensions=10))),
-    "definitions": (9, _map(1, _schema)),
-    "parameters": (10, _map(1, _whole_parameter)),
+    "paths": (8, _path_item),
+    "definitions": (9, _schema),
+    "parameters": (10, _whole_parameter),
 }
+_ENTRIES: Final = {"paths": 2, "definitions": 1, "parameters": 1}
+"""The members that are messages with a map, and the numbers of these; they are written by entry."""
 _PATH_ITEM: Table = {
     "$ref": (1, _text),
     "get": (2, _operation),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import struct
 from typing import Any
 
@@ -24,6 +25,10 @@ def read(data: Any, *numbers: int) -> list[Any]:
     return [value if isinstance(value, int) else bytes(value) for value in found]
 
 
+def encoded(document: Any) -> bytes:
+    return encode_v2(json.dumps(document).encode())
+
+
 def test_paths_and_operations() -> None:
     operation = {
         "operationId": "list",
@@ -38,7 +43,7 @@ def test_paths_and_operations() -> None:
     }
     named = {"name": "name", "in": "path", "type": "string", "required": True}
     shared = {"$ref": "#/parameters/pretty-x"}
-    data = encode_v2(
+    data = encoded(
         {
             "swagger": "2.0",
             "info": {"title": "t"},
@@ -83,7 +88,7 @@ def test_schemas() -> None:
         "unknownToTheFormat": 1,
         X: [{"kind": "T"}],
     }
-    data = encode_v2({"definitions": {"T": schema}})
+    data = encoded({"definitions": {"T": schema}})
     assert read(data, 9, 1, 1) == [b"T"]
     of = (9, 1, 2)
     assert (read(data, *of, 22, 1), read(data, *of, 19)) == ([b"object"], [b"a", b"b"])
@@ -103,7 +108,7 @@ def test_schemas() -> None:
 def test_what_a_foreign_document_may_hold() -> None:
     """Of another server: references to parameters, headers, lists of types."""
     parameters = [{"$ref": "#/parameters/p"}, {"name": "h", "in": "header", "type": "string"}]
-    data = encode_v2({"paths": {"/p": {"get": {"parameters": parameters, "responses": {"x-a": 1}}}}})
+    data = encoded({"paths": {"/p": {"get": {"parameters": parameters, "responses": {"x-a": 1}}}}})
     assert read(data, 8, 2, 2, 2, 8, 2, 1) == [b"#/parameters/p"]
     assert read(data, 8, 2, 2, 2, 8, 1, 2, 1, 4) == [b"h"]
     assert read(data, 8, 2, 2, 2, 9, 1) == []

@@ -26,6 +26,8 @@ ORPHANED = 20
 """Dependents of one owner that are released at a time."""
 RESYNC, RESYNC_SOON = 30.0, 5.0
 """Seconds between two looks at discovery (``Sync``), and while a server is away."""
+APART = 1.0
+"""Seconds between two looks at discovery, at least: each is work for all kinds, and hundreds may be registered at once."""
 PATIENCE, STEP = 30.0, 0.1
 """Seconds to wait until all objects are known before anything is collected (``InitialSyncTimeout``), and between looks."""
 RECHECK = 30.0
@@ -99,6 +101,7 @@ class GarbageCollection:
         """Tasks about owners whose kind nobody serves."""
         self._rechecks: dict[Claim, Timer] = {}
         self._resync: Timer | None = None
+        self._looked = -APART
         jitter = Random().random  # noqa: S311 - spreads retries
         self._recorder = EventRecorder(context, COMPONENT, COMPONENT, clock=context.clock, jitter=jitter)
 
@@ -126,13 +129,19 @@ class GarbageCollection:
 
     def _seen(self, obj: Observed) -> None:
         if obj.resource.group in _REGISTRATIONS:
-            self._queue.add(_DISCOVERY)
+            self._discover_soon()
         self._add(self._graph.observe(obj))
 
     def _gone(self, obj: Observed) -> None:
         if obj.resource.group in _REGISTRATIONS:
-            self._queue.add(_DISCOVERY)
+            self._discover_soon()
         self._add(self._graph.forget(obj.uid))
+
+    def _discover_soon(self) -> None:
+        """Look at discovery, which may have changed: now, or when the last look is :data:`APART` seconds ago."""
+        stop_timer(self._resync)
+        left = self._looked + APART - self._context.clock.seconds()
+        self._resync = self._context.clock.callLater(max(left, 0.0), self._queue.add, _DISCOVERY)
 
     def _add(self, tasks: list[Task]) -> None:
         for task in tasks:
@@ -170,6 +179,7 @@ class GarbageCollection:
             raise
 
     async def _discover(self) -> None:
+        self._looked = self._context.clock.seconds()
         new = await self._monitors.resync()
         stop_timer(self._resync)
         delay = RESYNC if self._monitors.complete else RESYNC_SOON

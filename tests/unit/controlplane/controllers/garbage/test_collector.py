@@ -13,14 +13,17 @@ from twisted.internet.task import Clock
 from extapi import CLUSTER, Api, Group, Kind, Object, Version
 from extapi.controlplane.controllers.garbage.collector import (
     ABSENT,
+    APART,
     PATIENCE,
     RECHECK,
     RESYNC,
+    RESYNC_SOON,
     AbsentOwners,
     GarbageCollector,
 )
 from extapi.controlplane.controllers.garbage.objects import Claim
 from extapi.controlplane.kinds import events, events_v1
+from extapi.controlplane.kinds.apiregistration import API_SERVICE
 from extapi.controlplane.kinds.core import CONFIG_MAP, NAMESPACE
 from extapi.errors import NotFound, ServiceUnavailable
 from extapi.http.request import Request
@@ -292,6 +295,31 @@ class Front:
             return response
 
         return answer
+
+
+def test_many_registrations_are_few_looks_at_discovery() -> None:
+    """And the last of them is seen: a kind that it brings is followed soon, not at the next regular look."""
+    front = Front()
+    with collecting(Group("apiregistration.k8s.io", API_SERVICE), front=front) as server:
+        server.advance(APART)
+        front.seen.clear()
+        path = "/apis/apiregistration.k8s.io/v1/apiservices"
+        spec = {"version": "v1", "groupPriorityMinimum": 1000, "versionPriority": 15}
+        for number in range(20):
+            group = f"g{number}.example.com"
+            body = {
+                "apiVersion": "apiregistration.k8s.io/v1",
+                "kind": "APIService",
+                "metadata": {"name": f"v1.{group}"},
+                "spec": {"group": group, **spec},
+            }
+            assert server.request("POST", path, body=body).status == 201
+            server.advance(0.01)
+        assert front.seen.count(("GET", "/apis")) == 1
+        server.advance(APART)
+        assert front.seen.count(("GET", "/apis")) == 2
+        server.advance(RESYNC_SOON - 1)
+        assert front.seen.count(("GET", "/apis")) == 2
 
 
 @pytest.mark.parametrize("error", [ServiceUnavailable("away"), NotFound.path()], ids=["away", "no such resource"])

@@ -11,6 +11,9 @@ from email.utils import formatdate
 from functools import partial
 from typing import Any
 
+import msgspec
+from isal import isal_zlib
+
 from extapi.api.definition import Group
 from extapi.codec.contenttype import APPLY
 from extapi.codec.negotiation import negotiate_openapi
@@ -97,24 +100,47 @@ class _Parts:
         self._where = where
         self._make = make
 
-    def of(self, kind: ServedKind, version: str) -> Once[DocumentPart]:
+    def of(self, kind: ServedKind, version: str) -> Once[_PackedPart]:
         """The part of a kind in a version, encoded."""
         make = self._make
 
-        def part() -> Once[DocumentPart]:
+        def part() -> Once[_PackedPart]:
             # Holds a model of the kind, and not the catalogue with all others.
             model = _published(kind, kind.versions[version], self._installed.endpoints[kind])
-            return Once(lambda: make(model).encoded(encode))
+            return Once(lambda: _PackedPart(make(model)))
 
         return self._maker.make(f"{self._where} {kind.group}/{version}/{kind.kind.plural}", (kind,), part)
 
 
-def _v3_document(parts: Sequence[Once[DocumentPart]]) -> Once[Document]:
-    return Once(lambda: Document(joined(openapi_v3([part() for part in parts])) + b"\n"))
+class _Texts(msgspec.Struct):
+    """The members of a DocumentPart, encoded."""
+
+    paths: dict[str, bytes]
+    schemas: dict[str, bytes]
+    references: frozenset[str]
+    parameters: dict[str, bytes]
 
 
-def _v2_body(parts: Sequence[Once[DocumentPart]]) -> bytes:
-    return joined(openapi_v2([part() for part in parts])) + b"\n"
+class _PackedPart:
+    """A part of a document, encoded and compressed: parts are as large as all documents, and only needed to make these."""
+
+    __slots__ = ("_packed",)
+
+    def __init__(self, part: DocumentPart) -> None:
+        encoded = part.encoded(encode)
+        self._packed = isal_zlib.compress(msgspec.msgpack.encode(encoded), 1)
+
+    def unpacked(self) -> DocumentPart:
+        texts = msgspec.msgpack.decode(isal_zlib.decompress(self._packed), type=_Texts)
+        return DocumentPart(texts.paths, texts.schemas, texts.references, texts.parameters)
+
+
+def _v3_document(parts: Sequence[Once[_PackedPart]]) -> Once[Document]:
+    return Once(lambda: Document(joined(openapi_v3([part().unpacked() for part in parts])) + b"\n"))
+
+
+def _v2_body(parts: Sequence[Once[_PackedPart]]) -> bytes:
+    return joined(openapi_v2([part().unpacked() for part in parts])) + b"\n"
 
 
 def _index(documents: Mapping[str, Once[Document]]) -> dict[str, Any]:

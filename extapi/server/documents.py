@@ -11,7 +11,14 @@ from typing import Any, Generic, TypeVar
 
 import msgspec
 
-from extapi.codec.negotiation import SWAGGER_PROTOBUF, Format, negotiate, negotiate_discovery, negotiate_openapi
+from extapi.codec.negotiation import (
+    SWAGGER_PROTOBUF,
+    DiscoveryFormat,
+    Format,
+    negotiate,
+    negotiate_discovery,
+    negotiate_openapi,
+)
 from extapi.codec.protobufdiscovery import discovery_bytes
 from extapi.codec.strictjson import encode
 from extapi.http.request import Request
@@ -200,12 +207,24 @@ def groups_response(request: Request, plain: Document, aggregated: Mapping[str, 
     Raises:
         NotAcceptable: The client accepts no encoding of it.
     """
-    negotiated = negotiate_discovery(request.header("accept"))
+    negotiated = discovery_format(request)
     if not negotiated.version:
         return plain_response(request, plain)
-    return aggregated[negotiated.version].response(
-        request, negotiated.content_type, encoding=negotiated.format, etag=True, headers=_CACHED
-    )
+    return aggregated_response(request, aggregated[negotiated.version], negotiated)
+
+
+def discovery_format(request: Request) -> DiscoveryFormat:
+    """The format of ``/api`` or ``/apis`` that the client accepts.
+
+    Raises:
+        NotAcceptable: The client accepts none.
+    """
+    return negotiate_discovery(request.header("accept"))
+
+
+def aggregated_response(request: Request, document: Document, negotiated: DiscoveryFormat) -> Response:
+    """The response with a document of aggregated discovery."""
+    return document.response(request, negotiated.content_type, encoding=negotiated.format, etag=True, headers=_CACHED)
 
 
 def plain_response(request: Request, document: Document) -> Response:

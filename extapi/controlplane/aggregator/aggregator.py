@@ -26,12 +26,10 @@ from extapi.controlplane.aggregator.discovery import MergedDiscovery
 from extapi.controlplane.aggregator.openapi import MergedOpenAPI
 from extapi.controlplane.aggregator.proxy import BackendProxy
 from extapi.controlplane.aggregator.remote import LOCAL, AvailableCondition, Remote
+from extapi.controlplane.aggregator.serverreader import REFRESH, ServerReader
 from extapi.controlplane.aggregator.services import GROUP, APIServiceInfo, ServiceBackend, read
 from extapi.http.request import NoBody, Peer, Request, RequestInfo
 from extapi.http.response import Handler, Response, http_error
-
-REFRESH = 60.0
-"""Seconds until a server's discovery and OpenAPI are read again (behaviour D12, D14)."""
 
 _API_SERVICES = ResourceName(GROUP, "v1", "apiservices")
 _LABEL = "kube-aggregator.kubernetes.io/automanaged"
@@ -78,6 +76,7 @@ class Aggregator:
         self._remotes: dict[str, Remote] = {}
         self._infos: dict[str, APIServiceInfo] = {}
         self._upstreams: dict[tuple[ServiceBackend, str, Pair], Upstream] = {}
+        self._readers: dict[Upstream, ServerReader] = {}
         self._retired: WeakSet[Upstream] = WeakSet()
         self._stopped = False
         self._registered = False
@@ -115,6 +114,8 @@ class Aggregator:
         self._stopped = True
         for remote in self._remotes.values():
             remote.stop()
+        for reader in self._readers.values():
+            reader.stop()
         for upstream in (*self._upstreams.values(), *self._retired):
             upstream.close()
 
@@ -214,6 +215,7 @@ class Aggregator:
         service = read(obj)
         self._objects[service.name] = obj
         remote = self._remotes.get(service.name)
+        before = remote.backend if remote is not None else None
         if event == "DELETED" or self._stopped:
             self._infos.pop(service.name, None)
             self._objects.pop(service.name, None)
@@ -229,7 +231,8 @@ class Aggregator:
                 remote.start()
             else:
                 remote.replace(service, service.backend)
-        self._drop_unused()
+        if before not in (None, service.backend if event != "DELETED" else None):
+            self._drop_unused()
         self.changed()
 
     def _forget(self, name: str) -> None:
@@ -251,6 +254,8 @@ class Aggregator:
         """Stop using these servers' connections, but let requests under way finish, as kube-apiserver does."""
         for key in keys:
             upstream = self._upstreams.pop(key)
+            if reader := self._readers.pop(upstream, None):
+                reader.stop()
             upstream.retire()
             self._retired.add(upstream)
 
@@ -304,19 +309,18 @@ class Aggregator:
         except (ApiError, TransportError) as error:
             self._log.info("the status of APIService {name} was not written: {error}", name=name, error=str(error))
 
-    async def read(self, remote: Remote, upstream: Upstream) -> None:
-        """Read a server's discovery and OpenAPI; what fails is retried after the next probe."""
-        before, new = remote.fresh, False
-        try:
-            remote.fresh = False
-            new = await self._discovery.read(self.proxy, upstream, remote)
-            remote.fresh = True
-            new = await self._openapi.read(self.proxy, upstream, remote) or new
-            remote.due = self._reactor.seconds() + REFRESH
-        except TransportError as error:
-            self._log.info("{path} was not read: {error}", path=remote.service.path, error=str(error))
-        if new or remote.fresh != before:
-            self.changed()
+    async def read(self, upstream: Upstream) -> None:
+        """Read the server's discovery and OpenAPI, for all its APIServices; what fails is retried after the next probe."""
+        reader = self._readers.get(upstream)
+        if reader is None:
+            if upstream not in self._upstreams.values():
+                return  # the next probe has another one
+
+            def remotes() -> list[Remote]:
+                return [each for each in self._remotes.values() if each.available and each.upstream is upstream]
+
+            reader = self._readers[upstream] = ServerReader(upstream, self.proxy, remotes, self.changed, self._reactor)
+        await reader.read()
 
     def changed(self) -> None:
         """Something served has changed: build the merged documents again when they are requested."""

@@ -19,7 +19,7 @@ from extapi.controlplane.aggregator.remote import PROBER, Remote
 from extapi.controlplane.aggregator.services import GROUP, APIServiceInfo, by_group
 from extapi.http.request import Request
 from extapi.http.response import Response
-from extapi.server.documents import Document, groups_response, plain_response
+from extapi.server.documents import Document, aggregated_response, discovery_format, plain_response
 
 AGGREGATED = "application/json;g=apidiscovery.k8s.io;v={};as=APIGroupDiscoveryList"
 ACCEPT = ",".join(AGGREGATED.format(version) for version in ("v2", "v2beta1"))
@@ -77,8 +77,11 @@ class MergedDiscovery:
         if path in ("/", "/index.html"):
             return Response(200, [("Content-Type", "application/json")], await self._index())
         if path == "/apis":
-            aggregated = {version: await self._aggregated(version) for version in ("v2", "v2beta1")}
-            return groups_response(request, await self._groups(), aggregated)
+            # Only the document that is asked for: while servers come, each is made again for every request.
+            negotiated = discovery_format(request)
+            if not negotiated.version:
+                return plain_response(request, await self._groups())
+            return aggregated_response(request, await self._aggregated(negotiated.version), negotiated)
         if path.startswith("/apis/") and path.count("/") == 2:
             group = path.removeprefix("/apis/")
             if any(remote.service.group == group for remote in self._remotes.values()):
@@ -87,40 +90,6 @@ class MergedDiscovery:
                     request, Document({"kind": "APIGroup", "apiVersion": "v1", **_api_group(group_of)})
                 )
         return None
-
-    async def read(self, proxy: BackendProxy, upstream: Upstream, remote: Remote) -> bool:
-        """Read what a server has in its group version.
-
-        Returns:
-            Whether it has changed.
-
-        Raises:
-            TransportError: The server did not respond, or not with discovery.
-        """
-        kept = (("If-None-Match", remote.etag),) if remote.etag else ()
-        status, response, body = await proxy.fetch(upstream, "/apis", PROBER, ("Accept", ACCEPT), *kept)
-        if status == 304:
-            return False
-        if status == 503:
-            raise TransportError("/apis was answered with 503")
-        service = remote.service
-        content_type = response.header("content-type").replace(" ", "").lower()
-        if status == 200 and "as=apigroupdiscoverylist" in content_type and "g=apidiscovery.k8s.io" in content_type:
-            found = _version_of(body, service)
-            remote.etag = response.header("etag")
-        else:
-            found = await self._by_version(proxy, upstream, service)
-            remote.etag = ""
-        new = found != remote.resources
-        remote.resources = found
-        return new
-
-    async def _by_version(self, proxy: BackendProxy, upstream: Upstream, service: APIServiceInfo) -> dict[str, Any]:
-        user = User(PROBER.name)
-        status, _, body = await proxy.fetch(upstream, service.path, user, ("Accept", "application/json"))
-        if status != 200:
-            raise TransportError(f"{service.path} was answered with {status}")
-        return converted(service, _decoded(body))
 
     async def _served(self) -> list[APIServiceInfo]:
         """The APIServices that are served, by another server or this one."""
@@ -231,16 +200,69 @@ def converted(service: APIServiceInfo, listed: Any) -> dict[str, Any]:
     return {"version": service.version, "resources": list(found.values())}
 
 
-def _version_of(body: bytes, service: APIServiceInfo) -> dict[str, Any]:
-    """The part of an APIGroupDiscoveryList for one group version; without resources if it is not in there."""
-    try:
-        for group in _decoded(body).get("items") or ():
-            for version in group.get("versions") or ():
-                if (group["metadata"]["name"], version["version"]) == (service.group, service.version):
-                    return dict(version)
-    except (KeyError, TypeError, AttributeError) as error:
-        raise TransportError(f"no APIGroupDiscoveryList: {error!r}") from error
-    return {"version": service.version}
+async def read(proxy: BackendProxy, upstream: Upstream, known: ServersDiscovery | None) -> ServersDiscovery | None:
+    """Read what a server has in all its group versions.
+
+    Args:
+        proxy: Sends the request.
+        upstream: The server.
+        known: What it had before.
+
+    Returns:
+        What it has now; None if it does not say so in aggregated form.
+
+    Raises:
+        TransportError: The server did not respond, or not with discovery.
+    """
+    kept = (("If-None-Match", known.etag),) if known is not None and known.etag else ()
+    status, response, body = await proxy.fetch(upstream, "/apis", PROBER, ("Accept", ACCEPT), *kept)
+    if status == 304:
+        return known
+    if status == 503:
+        raise TransportError("/apis was answered with 503")
+    content_type = response.header("content-type").replace(" ", "").lower()
+    if status == 200 and "as=apigroupdiscoverylist" in content_type and "g=apidiscovery.k8s.io" in content_type:
+        return ServersDiscovery(body, response.header("etag"))
+    return None
+
+
+async def read_version(proxy: BackendProxy, upstream: Upstream, service: APIServiceInfo) -> dict[str, Any]:
+    """Read what a server without aggregated discovery has in one group version.
+
+    Raises:
+        TransportError: The server did not respond, or not with discovery.
+    """
+    user = User(PROBER.name)
+    status, _, body = await proxy.fetch(upstream, service.path, user, ("Accept", "application/json"))
+    if status != 200:
+        raise TransportError(f"{service.path} was answered with {status}")
+    return converted(service, _decoded(body))
+
+
+class ServersDiscovery:
+    """What a server has in all its group versions.
+
+    Args:
+        body: An APIGroupDiscoveryList.
+        etag: Its ETag.
+
+    Raises:
+        TransportError: It is none.
+    """
+
+    def __init__(self, body: bytes, etag: str) -> None:
+        self.etag = etag
+        self._versions: dict[tuple[str, str], dict[str, Any]] = {}
+        try:
+            for group in _decoded(body).get("items") or ():
+                for version in group.get("versions") or ():
+                    self._versions.setdefault((group["metadata"]["name"], version["version"]), dict(version))
+        except (KeyError, TypeError, AttributeError, ValueError) as error:
+            raise TransportError(f"no APIGroupDiscoveryList: {error!r}") from error
+
+    def version(self, service: APIServiceInfo) -> dict[str, Any]:
+        """The part for one group version; without resources if it is not in there."""
+        return self._versions.get((service.group, service.version)) or {"version": service.version}
 
 
 def _decoded(body: bytes) -> Any:

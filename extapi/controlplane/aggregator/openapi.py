@@ -1,26 +1,23 @@
 """Merged OpenAPI: v3 as an index of all servers' documents, v2 as one document (behaviour D14-D16, C18-C20).
 
-Other servers' documents are kept as compressed bytes, not as trees, and merged when they are requested. A broken
-document is left out, so that the rest stays valid.
+Other servers' documents are merged when they are requested. A broken one is left out, so that the rest stays valid.
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from typing import Any
 
 import msgspec
-from isal import isal_zlib
-from twisted.logger import Logger
 
-from extapi import TransportError, User
+from extapi import User
 from extapi.client.upstream import Upstream
 from extapi.controlplane.aggregator.proxy import BackendProxy
 from extapi.controlplane.aggregator.remote import Remote
 from extapi.controlplane.aggregator.services import APIServiceInfo
+from extapi.controlplane.aggregator.swagger import ServersSwagger, Swagger, merge
 from extapi.http.request import Request
 from extapi.http.response import Response
-from extapi.schema.openapi.protobuf import encode_v2
 from extapi.server.documents import Document, SwaggerDocument, joined
 
 READER = User("system:aggregator")
@@ -28,19 +25,7 @@ SECONDS = 60.0
 """Seconds to read a document."""
 V3 = "/openapi/v3/"
 
-_DEFINITION = b'"#/definitions/'
-_PARAMETER = b'"#/parameters/'
-"""The beginning of references; a name and a quote follow."""
-_KINDS = "x-kubernetes-group-version-kind"
 _JSON = ("Accept", "application/json")
-
-
-class MergedSwagger(msgspec.Struct):
-    """The parts of an OpenAPI v2 document that are merged; their contents stay text."""
-
-    paths: dict[str, msgspec.Raw] = {}
-    definitions: dict[str, msgspec.Raw] = {}
-    parameters: dict[str, msgspec.Raw] = {}
 
 
 class MergedOpenAPI:
@@ -50,8 +35,6 @@ class MergedOpenAPI:
         local: Returns a document of the control plane's own router, by path and Accept header.
         remotes: The other servers, by the names of their APIServices.
     """
-
-    _log = Logger()
 
     def __init__(self, local: Callable[[str, str], Awaitable[bytes]], remotes: Mapping[str, Remote]) -> None:
         self._local = local
@@ -91,37 +74,6 @@ class MergedOpenAPI:
             return Response(404)
         return None
 
-    async def read(self, proxy: BackendProxy, upstream: Upstream, remote: Remote) -> bool:
-        """Read a server's documents.
-
-        Returns:
-            Whether something has changed.
-
-        Raises:
-            TransportError: The server did not respond.
-        """
-        status, _, body = await proxy.fetch(upstream, "/openapi/v3", READER, _JSON, seconds=SECONDS)
-        schemas = _entry(body, remote.service.path) if status == 200 else None
-        new = schemas != remote.schemas
-        remote.schemas = schemas
-        kept = (("If-None-Match", remote.swagger_etag),) if remote.swagger_etag else ()
-        status, response, body = await proxy.fetch(upstream, "/openapi/v2", READER, _JSON, *kept, seconds=SECONDS)
-        if status == 200:
-            try:
-                found = msgspec.json.encode(part_of(body, remote.service))
-                encode_v2(found)  # a part that cannot be encoded would break the merged document
-            except (msgspec.DecodeError, ValueError, RecursionError) as error:
-                self._log.warn(
-                    "the OpenAPI document of {name} is left out: {error}", name=remote.service.name, error=str(error)
-                )
-                return new
-            remote.swagger = isal_zlib.compress(found, 1)
-            remote.swagger_etag = response.header("etag")
-            return True
-        if status == 404 and remote.swagger is not None:
-            remote.swagger, remote.swagger_etag, new = None, "", True
-        return new
-
     async def _own_paths(self) -> dict[str, Any]:
         if self._own_index is None:
             index: dict[str, Any] = msgspec.json.decode(await self._local("/openapi/v3", "application/json"))
@@ -137,89 +89,64 @@ class MergedOpenAPI:
 
     async def _swagger(self) -> SwaggerDocument:
         raw = await self._local("/openapi/v2", "application/json")
-        merged = msgspec.json.decode(raw, type=MergedSwagger)
+        documents: dict[ServersSwagger, list[str]] = {}
         for name in sorted(self._remotes):
-            packed = self._remotes[name].swagger
-            if packed is not None:
-                merge(merged, isal_zlib.decompress(packed))
-        document_: dict[str, Any] = msgspec.json.decode(raw, type=dict[str, msgspec.Raw])
-        return SwaggerDocument(lambda: joined({**document_, **msgspec.structs.asdict(merged)}) + b"\n")
+            remote = self._remotes[name]
+            if remote.swagger is not None:
+                documents.setdefault(remote.swagger, []).append(remote.service.path)
+        return SwaggerDocument(lambda: _merged(raw, documents))
 
 
-def part_of(body: bytes, service: APIServiceInfo) -> MergedSwagger:
-    """The paths of one group version, and the definitions and parameters that they use.
+async def read_index(proxy: BackendProxy, upstream: Upstream) -> Mapping[str, Any]:
+    """The entries of a server's index of OpenAPI v3; none if it has no such index.
 
     Raises:
-        msgspec.DecodeError: The document is not an OpenAPI v2 document.
+        TransportError: The server did not respond.
     """
-    whole = msgspec.json.decode(body, type=MergedSwagger)
-    prefix = service.path + "/"
-    paths = {path: raw for path, raw in whole.paths.items() if path.startswith(prefix)}
-    named = _references(_PARAMETER, paths.values())
-    parameters = {name: raw for name, raw in whole.parameters.items() if name in named}
-    used: set[str] = set()
-    fresh = _references(_DEFINITION, (*paths.values(), *parameters.values()))
-    while fresh:
-        used |= fresh
-        known = [whole.definitions[name] for name in fresh if name in whole.definitions]
-        fresh = _references(_DEFINITION, known) - used
-    return MergedSwagger(paths, {name: raw for name, raw in whole.definitions.items() if name in used}, parameters)
+    status, _, body = await proxy.fetch(upstream, "/openapi/v3", READER, _JSON, seconds=SECONDS)
+    try:
+        paths = msgspec.json.decode(body)["paths"] if status == 200 else {}
+    except (msgspec.DecodeError, RecursionError, KeyError, TypeError):
+        return {}
+    return paths if isinstance(paths, dict) else {}
 
 
-def merge(into: MergedSwagger, raw: bytes) -> None:
-    """Add one server's part. A definition that differs from an existing one of the same name gets another name."""
-    part = msgspec.json.decode(raw, type=MergedSwagger)
-    definitions = _conflicts(into.definitions, part.definitions)
-    parameters = _conflicts(into.parameters, part.parameters)
-    if definitions or parameters:
-        raw = _renamed(_renamed(raw, _DEFINITION, definitions), _PARAMETER, parameters)
-        part = msgspec.json.decode(raw, type=MergedSwagger)
-    for name, content in part.definitions.items():
-        into.definitions.setdefault(definitions.get(name, name), content)
-    for name, content in part.parameters.items():
-        into.parameters.setdefault(parameters.get(name, name), content)
-    for path, content in part.paths.items():
-        into.paths.setdefault(path, content)
-
-
-def _conflicts(known: Mapping[str, msgspec.Raw], new: Mapping[str, msgspec.Raw]) -> dict[str, str]:
-    """New names for items that differ from known items of the same name."""
-    renamed = {}
-    for name, content in new.items():
-        if name in known and _content(known[name]) != _content(content):
-            count = 2
-            while f"{name}_v{count}" in known or f"{name}_v{count}" in new:
-                count += 1
-            renamed[name] = f"{name}_v{count}"
-    return renamed
-
-
-def _content(raw: msgspec.Raw) -> Any:
-    """A definition or parameter without the kinds that it is for, which differ per server (``deepEqualDefinitionsModuloGVKs``)."""
-    content = msgspec.json.decode(raw)
-    return {key: value for key, value in content.items() if key != _KINDS} if isinstance(content, dict) else content
-
-
-def _references(to: bytes, texts: Any) -> set[str]:
-    return {
-        each.partition(b'"')[0].decode() for text in texts for each in bytes(text).split(to)[1:] if each[:1] != b'"'
-    }
-
-
-def _renamed(raw: bytes, to: bytes, names: Mapping[str, str]) -> bytes:
-    """The document with renamed references."""
-    start, *rest = raw.split(to)
-    pieces = [start]
-    for each in rest:
-        name, quote, after = each.partition(b'"')
-        pieces += (to, names.get(name.decode(), name.decode()).encode(), quote, after)
-    return b"".join(pieces)
-
-
-def _entry(body: bytes, path: str) -> dict[str, Any] | None:
+def entry(index: Mapping[str, Any], service: APIServiceInfo) -> dict[str, Any] | None:
     """The entry of a group version in an index of OpenAPI v3."""
     try:
-        entry = msgspec.json.decode(body)["paths"][path.removeprefix("/")]
-        return {"serverRelativeURL": str(entry["serverRelativeURL"])}
-    except (msgspec.DecodeError, RecursionError, KeyError, TypeError, TransportError):
+        return {"serverRelativeURL": str(index[service.path.removeprefix("/")]["serverRelativeURL"])}
+    except (KeyError, TypeError):
         return None
+
+
+async def read_swagger(proxy: BackendProxy, upstream: Upstream, etag: str) -> tuple[int, str, bytes]:
+    """A server's OpenAPI v2 document.
+
+    Args:
+        proxy: Sends the request.
+        upstream: The server.
+        etag: Of the document that is known; empty if none is.
+
+    Returns:
+        Status, ETag and body.
+
+    Raises:
+        TransportError: The server did not respond.
+    """
+    kept = (("If-None-Match", etag),) if etag else ()
+    status, response, body = await proxy.fetch(upstream, "/openapi/v2", READER, _JSON, *kept, seconds=SECONDS)
+    return status, response.header("etag"), body
+
+
+def _merged(raw: bytes, documents: Mapping[ServersSwagger, Collection[str]]) -> bytes:
+    """The merged document.
+
+    Args:
+        raw: The control plane's own.
+        documents: Those of other servers, with the paths of their group versions.
+    """
+    merged = msgspec.json.decode(raw, type=Swagger)
+    for document, group_versions in documents.items():
+        merge(merged, document.part(frozenset(group_versions)))
+    whole: dict[str, Any] = msgspec.json.decode(raw, type=dict[str, msgspec.Raw])
+    return joined({**whole, **msgspec.structs.asdict(merged)}) + b"\n"

@@ -20,6 +20,7 @@ from extapi.client.upstream import Upstream
 from extapi.clock import stop_timer
 from extapi.controlplane.aggregator.proxy import BackendProxy
 from extapi.controlplane.aggregator.services import APIServiceInfo, ServiceBackend
+from extapi.controlplane.aggregator.swagger import ServersSwagger
 
 PROBER = User("system:kube-aggregator", groups=(MASTERS,))
 
@@ -64,8 +65,8 @@ class RemoteOwner(Protocol):
         """Write the condition into the APIService's status."""
         ...
 
-    async def read(self, remote: Remote, upstream: Upstream) -> None:
-        """Read the server's discovery and OpenAPI; never raises."""
+    async def read(self, upstream: Upstream) -> None:
+        """Read the server's discovery and OpenAPI, for all its APIServices."""
         ...
 
     def changed(self) -> None:
@@ -82,10 +83,9 @@ class Remote:
         due: When to read discovery and OpenAPI again, on the reactor's clock.
         fresh: The last reading succeeded, and the server is available.
         resources: Its version's part of aggregated discovery; None if it was never read.
-        etag: Of aggregated discovery.
         schemas: Its entry in the index at ``/openapi/v3``.
-        swagger: The part of its ``/openapi/v2`` for this group version, as compressed JSON.
-        swagger_etag: Of ``/openapi/v2``.
+        swagger: Its server's ``/openapi/v2``, which the server's other APIServices share.
+        anew: It may be another server now: what is known of it, ETags too, says nothing.
     """
 
     _log = Logger()
@@ -103,10 +103,9 @@ class Remote:
         self.due = 0.0
         self.fresh = False
         self.resources: dict[str, Any] | None = None
-        self.etag = ""
         self.schemas: dict[str, Any] | None = None
-        self.swagger: bytes | None = None
-        self.swagger_etag = ""
+        self.swagger: ServersSwagger | None = None
+        self.anew = False
 
     def start(self) -> None:
         """Start probing."""
@@ -134,8 +133,18 @@ class Remote:
     def reset(self) -> None:
         """It may be another server now: probe it and read everything again."""
         self.due = 0.0
-        self.etag = self.swagger_etag = ""
+        self.anew = True
         self.poke()
+
+    def served(self, resources: dict[str, Any]) -> bool:
+        """Its version's part of discovery has been read.
+
+        Returns:
+            Whether something has changed.
+        """
+        before = (self.resources, self.fresh)
+        self.resources, self.fresh = resources, self.available
+        return before != (self.resources, self.fresh)
 
     async def _run(self) -> None:
         delay = FIRST
@@ -162,7 +171,7 @@ class Remote:
             self._owner.changed()
         await self._owner.publish(self.service.name, condition)
         if available and self.upstream is not None and self.due <= self._reactor.seconds():
-            await self._owner.read(self, self.upstream)
+            await self._owner.read(self.upstream)
 
     async def _checked(self) -> AvailableCondition:
         name, namespace = self.backend.service, self.backend.namespace

@@ -177,6 +177,7 @@ def test_a_server_that_speaks_only_by_version(cluster: Cluster, backend: Backend
     remote.due = 0.0
     remote.poke()
     cluster.until(lambda: version_of(cluster, "shop.example.com").get("resources"))
+    cluster.until(lambda: remote.due)
     seen = backend.asked(GROUP_VERSION)[-1]
     assert seen.values("accept") == ["application/json"]
     assert seen.values("x-remote-user") == ["system:kube-aggregator"]

@@ -7,11 +7,8 @@ from typing import Any
 
 import pytest
 
-from extapi.controlplane.aggregator.openapi import MergedSwagger, merge, part_of
-from extapi.controlplane.aggregator.services import APIServiceInfo
 from tests.unit.controlplane.aggregator.cluster import GROUP_VERSION, NAME, Backend, Cluster, Seen, answer
 
-SERVICE = APIServiceInfo(NAME, "shop.example.com", "v1", 1000, 15, None)
 KEY = GROUP_VERSION.removeprefix("/")
 INDEX = {"paths": {KEY: {"serverRelativeURL": f"/openapi/v3/{KEY}?hash=ABC"}, "apis/other/v1": {}}}
 
@@ -141,49 +138,3 @@ def test_a_document_that_is_gone_is_taken_out(cluster: Cluster, backend: Backend
 
 def test_an_accept_that_nobody_can_meet(cluster: Cluster) -> None:
     assert cluster.read("/openapi/v2", Accept="text/html")[0] == 406
-
-
-def test_definitions_that_differ_get_another_name_and_those_that_do_not_are_one() -> None:
-    one = part_of(swagger(Widget={"a": reference("Part")}, Part={"x": 1, "y": 2}), SERVICE)
-    merged = MergedSwagger()
-    for definitions, path in (
-        ({"Widget": {"a": reference("Part")}, "Part": {"y": 2, "x": 1}}, "/p"),
-        ({"Widget": {"a": reference("Part")}, "Part": {"x": 3}}, "/q"),
-        ({"Widget": {"a": reference("Part")}, "Part": {"x": 4}, "Part_v2": {"x": 3}}, "/r"),
-    ):
-        paths = {path: {"get": reference("Widget")}}
-        merge(merged, json.dumps({"paths": paths, "definitions": definitions}).encode())
-    assert set(one.definitions) == {"Widget", "Part"}
-    got = {name: json.loads(bytes(raw)) for name, raw in merged.definitions.items()}
-    assert got["Part"] == {"y": 2, "x": 1}
-    assert got["Part_v2"] == {"x": 3}
-    assert got["Part_v3"] == {"x": 4}
-    assert json.loads(bytes(merged.paths["/p"])) == {"get": reference("Widget")}
-
-
-def test_what_differs_in_its_kinds_alone_is_the_same_definition() -> None:
-    """DeleteOptions names the groups of its server (``deepEqualDefinitionsModuloGVKs`` of kube-openapi)."""
-    merged = MergedSwagger()
-    for group in ("", "shop.example.com"):
-        options = {"type": "object", "x-kubernetes-group-version-kind": [{"group": group, "kind": "DeleteOptions"}]}
-        merge(merged, json.dumps({"paths": {}, "definitions": {"DeleteOptions": options}}).encode())
-    assert list(merged.definitions) == ["DeleteOptions"]
-
-
-def test_parameters_are_merged_as_definitions_are() -> None:
-    def part(name: str, text: str) -> bytes:
-        paths = {f"{GROUP_VERSION}/{name}": {"parameters": [{"$ref": "#/parameters/pretty-x"}]}}
-        shared = {"pretty-x": {"name": "pretty", "description": text, "in": "body", "schema": reference("Patch")}}
-        more = {"unused-x": {"name": "unused", "in": "query"}}
-        definitions = {"Patch": {"type": "object"}, "Other": {}}
-        return json.dumps({"paths": paths, "parameters": shared | more, "definitions": definitions}).encode()
-
-    own = part_of(part("a", "one"), SERVICE)
-    assert (set(own.parameters), set(own.definitions)) == ({"pretty-x"}, {"Patch"})
-    merged = MergedSwagger()
-    for name, text in (("a", "one"), ("b", "one"), ("c", "two")):
-        merge(merged, part(name, text))
-    assert set(merged.parameters) == {"pretty-x", "pretty-x_v2", "unused-x"}
-    for name, used in (("a", "pretty-x"), ("b", "pretty-x"), ("c", "pretty-x_v2")):
-        item = json.loads(bytes(merged.paths[f"{GROUP_VERSION}/{name}"]))
-        assert item == {"parameters": [{"$ref": f"#/parameters/{used}"}]}

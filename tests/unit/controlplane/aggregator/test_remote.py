@@ -209,7 +209,7 @@ def test_what_a_service_led_to_before_is_no_answer_of_what_it_leads_to_now(clust
         backend.answers[path] = answer(b"{}", "200 OK", 'ETag: "one"')
     remote = cluster.aggregator._remotes[NAME]
     remote.reset()
-    cluster.until(lambda: remote.etag or remote.swagger_etag)
+    cluster.until(lambda: remote.swagger and remote.due)
     remote.due = 0.0
     remote.poke()
     cluster.until(lambda: any(seen.values("if-none-match") for seen in backend.seen))

@@ -20,6 +20,7 @@ from extapi import forks
 from extapi.api.policyrule import PolicyRule
 from extapi.client.transport import TransportError
 from extapi.dev import certificates, extension, forking, ports, registration, signals, terminal, users
+from extapi.dev.availability import shortened
 from extapi.dev.build import Programs, programs
 from extapi.dev.builtincontrolplane import BuiltinControlPlane
 from extapi.dev.console import Console
@@ -233,7 +234,7 @@ def _start(
             foreground=options.foreground,
         )
         groups = extension.served(state.served, processes)
-        click.echo("registering " + ", ".join(f"{v}.{group.group}" for group in groups for v in group.versions))
+        click.echo("registering " + shortened([f"{v}.{group.group}" for group in groups for v in group.versions]))
         registration.register(cluster.client, groups, port=options.serve_port, ca=keys.certificate("serving-ca"))
         extension.wait_available(cluster.client, groups, processes, foreground=options.foreground)
         # Last, so that it never sees an API that does not answer yet.

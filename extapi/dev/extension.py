@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from extapi.dev.availability import Availability
 from extapi.dev.certificates import Certificates
 from extapi.dev.kube import KubeClient
 from extapi.dev.ports import LOOPBACK
 from extapi.dev.processes import Processes
-from extapi.dev.registration import GroupVersions, unavailable
+from extapi.dev.registration import GroupVersions
 from extapi.server.servedfile import ServedGroups
 
 _DAY = 24 * 60 * 60
@@ -89,11 +90,13 @@ def wait_available(
     """Wait until kube-apiserver serves every version; :func:`start` says what ``foreground`` is.
 
     Raises:
-        DevFailure: A process ended, or a version is not available in time.
+        DevFailure: A process ended, or for a minute no further version became available.
     """
+    availability = Availability(client, groups)
     processes.wait_until(
-        lambda: unavailable(client, groups),
+        availability.missing,
         "the API to be available",
         seconds=_DAY if foreground else 60,
         interval=0.03,
+        found=lambda: availability.found,
     )

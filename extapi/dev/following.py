@@ -11,6 +11,7 @@ from pathlib import Path
 from extapi.api.policyrule import PolicyRule
 from extapi.client.transport import TransportError
 from extapi.dev import registration
+from extapi.dev.availability import shortened
 from extapi.dev.kube import KubeClient, KubeError
 from extapi.dev.registration import GroupVersions
 from extapi.server.servedfile import ServedGroups
@@ -77,9 +78,9 @@ class Following:
         if names == self._registered and self._seen is None:
             return  # the server has written it for the first time
         if new := [name for name in names if name not in self._registered]:
-            self._tell("registering " + ", ".join(new))
+            self._tell("registering " + shortened(new))
         if gone := [name for name in self._registered if name not in names]:
-            self._tell("removing " + ", ".join(gone))
+            self._tell("removing " + shortened(gone))
         registration.register(self._client, groups, port=self._port, ca=self._ca, stamp=stamp)
         self._registered = names
 

@@ -1,6 +1,6 @@
 """Calls from the supervisor to kube-apiserver and to the extension server: they block, and leave nothing behind.
 
-Each call has its own reactor, connection and end. Forks of this process may follow at any time, and neither threads nor
+Each call, or group of calls, has its own reactor, connection and end. Forks of this process may follow at any time, and neither threads nor
 descriptors of a reactor survive one (``forking``). Knows no kinds.
 """
 
@@ -9,13 +9,18 @@ from __future__ import annotations
 import base64
 import json
 import math
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl
 
 from extapi.client.credentials import Credentials
 from extapi.client.transport import ClientRequest, TransportError
 from extapi.dev.ports import LOOPBACK
+
+if TYPE_CHECKING:
+    from extapi.client.http import HttpTransport
 
 FIELD_MANAGER = "extapi-dev"
 _TIMEOUT = 10.0
@@ -40,6 +45,22 @@ class KubeClient:
             certificate=certificate.read_bytes() if certificate else None,
             key=key.read_bytes() if key else None,
         )
+        self._kept: tuple[Any, HttpTransport] | None = None
+
+    @contextmanager
+    def kept(self) -> Iterator[None]:
+        """Use one connection for all requests within, which is much less work; nothing may fork meanwhile."""
+        from extapi.client.http import HttpTransport  # noqa: PLC0415 - extapi dev --user calls nobody
+        from extapi.privatereactor import drive, private_reactor  # noqa: PLC0415 - the same
+
+        with private_reactor() as reactor:
+            transport = HttpTransport(reactor, self._credentials)
+            before, self._kept = self._kept, (reactor, transport)
+            try:
+                yield
+            finally:
+                self._kept = before
+                drive(reactor, transport.close())
 
     def request(self, method: str, path: str, body: Any = None, content_type: str = "application/json") -> bytes:
         """The body of the answer.
@@ -48,30 +69,21 @@ class KubeClient:
             KubeError: The answer is an error.
             TransportError: There is no answer.
         """
-        from extapi.privatereactor import drive, private_reactor  # noqa: PLC0415 - extapi dev --user calls nobody
+        from extapi.privatereactor import drive  # noqa: PLC0415 - extapi dev --user calls nobody
 
         path, _, query = path.partition("?")
         headers = {"Accept": "application/json", "Content-Type": content_type}
         content = None if body is None else json.dumps(body).encode()
         parameters = parse_qsl(query, keep_blank_values=True)
         request = ClientRequest(method, path, query=parameters, headers=headers, body=content, timeout=_TIMEOUT)
-        with private_reactor() as reactor:
+        with nullcontext() if self._kept else self.kept():
+            assert self._kept is not None  # noqa: S101 - the context has set it
+            reactor, transport = self._kept
             # Its time is bound by that of the request.
-            status, data = drive(reactor, self._exchange(reactor, request), timeout=math.inf)
+            status, data = drive(reactor, _exchange(transport, request), timeout=math.inf)
         if status >= 300:
             raise KubeError(status, _message(data))
         return data
-
-    async def _exchange(self, reactor: Any, request: ClientRequest) -> tuple[int, bytes]:
-        """Status and body."""
-        from extapi.client.http import HttpTransport  # noqa: PLC0415 - the same
-
-        transport = HttpTransport(reactor, self._credentials)
-        try:
-            reply = await transport.send(request)
-            return reply.status, await reply.read()
-        finally:
-            await transport.close()
 
     def get(self, path: str) -> Any:
         """The JSON at ``path``.
@@ -140,6 +152,12 @@ def kubeconfig(port: int, *, user: str, ca: bytes, certificate: bytes, key: byte
     }
     text: str = yaml.safe_dump(config, sort_keys=False)
     return text
+
+
+async def _exchange(transport: HttpTransport, request: ClientRequest) -> tuple[int, bytes]:
+    """Status and body."""
+    reply = await transport.send(request)
+    return reply.status, await reply.read()
 
 
 def _message(data: bytes) -> str:

@@ -93,6 +93,8 @@ class Processes:
         meanwhile: Called with each :meth:`check`, also during a wait.
         follow: Called with the name and the log of each Python program, for those who show it.
         waiting: Called repeatedly during a long wait with what is waited for; at its end with an empty text.
+        monotonic: The time.
+        sleep: Lets it pass.
     """
 
     def __init__(
@@ -104,6 +106,8 @@ class Processes:
         meanwhile: Callable[[], None] = lambda: None,
         follow: Callable[[str, Path], None] | None = None,
         waiting: Callable[[str], None] = lambda _: None,
+        monotonic: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         self._logs = logs
         self._fork = fork
@@ -111,6 +115,8 @@ class Processes:
         self._meanwhile = meanwhile
         self._follow = follow
         self._waiting = waiting
+        self._monotonic = monotonic
+        self._sleep = sleep
         self._children: list[Child] = []
 
     def start(self, name: str, command: Sequence[str], *, directory: Path | None = None) -> Child:
@@ -229,27 +235,46 @@ class Processes:
             child.check()
 
     def wait_until(
-        self, missing: Callable[[], str | None], what: str, *, seconds: float, interval: float = 0.1
+        self,
+        missing: Callable[[], str | None],
+        what: str,
+        *,
+        seconds: float,
+        interval: float = 0.1,
+        found: Callable[[], int] = lambda: 0,
     ) -> None:
         """Ask ``missing`` until it returns None, as long as all children live.
+
+        Between two questions passes as much time as the first of them took, so that the children can work, too.
 
         Args:
             missing: Returns what is still missing, or None.
             what: What is waited for, used in messages: ``kube-apiserver to be ready``.
+            seconds: How long to wait for a change.
+            interval: Seconds between two questions, at least.
+            found: Returns how much is there after a question. When there is more than ever before, ``seconds`` begin again;
+                so it has to have an end.
 
         Raises:
-            DevFailure: A child ended, or ``seconds`` have passed.
+            DevFailure: A child ended, or nothing has come for ``seconds``.
         """
-        started = time.monotonic()
+        started = changed = asked = self._monotonic()
+        most = found()
         try:
             while (reason := missing()) is not None:
                 self.check()
-                waited = time.monotonic() - started
-                if waited > seconds:
-                    raise DevFailure(f"waited {seconds:.0f} s for {what}: {reason}; the logs are in {self._logs}")
-                if waited > PATIENCE:
-                    self._waiting(f"waiting for {what}: {waited:.0f} s")
-                time.sleep(interval)
+                now = self._monotonic()
+                if (count := found()) > most:
+                    most, changed = count, now
+                if now - changed > seconds:
+                    last = f", the last {now - changed:.0f} s in vain" if changed > started else ""
+                    raise DevFailure(
+                        f"waited {now - started:.0f} s for {what}{last}: {reason}; the logs are in {self._logs}"
+                    )
+                if now - started > PATIENCE:
+                    self._waiting(f"waiting for {what}: {now - started:.0f} s")
+                self._sleep(max(interval, now - asked))
+                asked = self._monotonic()
         finally:
             self._waiting("")
         self.check()

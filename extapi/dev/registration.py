@@ -13,9 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from extapi.api.policyrule import PolicyRule
-from extapi.client.transport import TransportError
 from extapi.dev.certificates import Identities
-from extapi.dev.kube import KubeClient, KubeError
+from extapi.dev.kube import KubeClient
 
 NAMESPACE = "extapi-dev"
 SERVICE = "extension-server"
@@ -24,7 +23,7 @@ _LABELS = {"app.kubernetes.io/managed-by": "extapi-dev"}
 _STAMP = "extapi-dev/served"
 _RBAC = "rbac.authorization.k8s.io"
 _RBAC_PATH = f"/apis/{_RBAC}/v1"
-_APISERVICES = "/apis/apiregistration.k8s.io/v1/apiservices"
+APISERVICES = "/apis/apiregistration.k8s.io/v1/apiservices"
 _GROUP_PRIORITY = 1000
 _FIRST_VERSION_PRIORITY = 100
 
@@ -53,8 +52,9 @@ def authorize(client: KubeClient, needs: Sequence[PolicyRule] = ()) -> None:
     Raises:
         KubeError: Kube-apiserver refused.
     """
-    for path, obj in _rights(needs):
-        client.apply(path, obj)
+    with client.kept():
+        for path, obj in _rights(needs):
+            client.apply(path, obj)
 
 
 def register(client: KubeClient, groups: Sequence[GroupVersions], *, port: int, ca: Path, stamp: str = "") -> None:
@@ -69,36 +69,16 @@ def register(client: KubeClient, groups: Sequence[GroupVersions], *, port: int, 
         KubeError: Kube-apiserver refused.
     """
     service = _stamped(_service(), stamp)
-    client.apply(f"/api/v1/namespaces/{NAMESPACE}/services/{SERVICE}", service)
     bundle = base64.b64encode(ca.read_bytes()).decode()
     wanted = {obj["metadata"]["name"]: _stamped(obj, stamp) for obj in _api_services(groups, port, bundle)}
     label, value = next(iter(_LABELS.items()))
-    for item in client.get(f"{_APISERVICES}?labelSelector={label}%3D{value}")["items"]:
-        if item["metadata"]["name"] not in wanted:
-            client.delete(f"{_APISERVICES}/{item['metadata']['name']}")
-    for name, obj in wanted.items():
-        client.apply(f"{_APISERVICES}/{name}", obj)
-
-
-def unavailable(client: KubeClient, groups: Sequence[GroupVersions]) -> str | None:
-    """Why a version does not answer yet; None if all do.
-
-    The condition could still be from an earlier run, so each version is asked, too. kube-apiserver publishes the schemas a
-    moment later; without them kubectl can neither explain nor validate.
-    """
-    for group in groups:
-        for version in group.versions:
-            try:
-                status = client.get(f"{_APISERVICES}/{version}.{group.group}").get("status", {})
-                for condition in status.get("conditions", ()):
-                    if condition["type"] == "Available" and condition["status"] != "True":
-                        return f"{version}.{group.group}: {condition['message']}"
-                client.get(f"/apis/{group.group}/{version}")
-                if f"apis/{group.group}/{version}" not in client.get("/openapi/v3")["paths"]:
-                    return f"{version}.{group.group}: its schemas have not been published yet"
-            except (KubeError, TransportError) as error:
-                return f"{version}.{group.group}: {error}"
-    return None
+    with client.kept():
+        client.apply(f"/api/v1/namespaces/{NAMESPACE}/services/{SERVICE}", service)
+        for item in client.get(f"{APISERVICES}?labelSelector={label}%3D{value}")["items"]:
+            if item["metadata"]["name"] not in wanted:
+                client.delete(f"{APISERVICES}/{item['metadata']['name']}")
+        for name, obj in wanted.items():
+            client.apply(f"{APISERVICES}/{name}", obj)
 
 
 def first_resources(client: KubeClient, groups: Sequence[GroupVersions]) -> list[str]:

@@ -53,7 +53,7 @@ class Recorder:
             self.objects[path] = obj
         if method == "PATCH":
             self.objects[path] |= json.loads(body)
-        if query.startswith("labelSelector"):
+        if query.startswith("labelSelector") or (method == "GET" and path.endswith("/apiservices")):
             items = [obj for name, obj in self.objects.items() if name.startswith(path + "/")]
             return 200, json.dumps({"items": items}).encode()
         found = self.objects.pop(path, None) if method == "DELETE" else self.objects.get(path)
@@ -69,12 +69,15 @@ def recorder(directory: Path) -> Iterator[Recorder]:
     recorded = Recorder(certificates)
 
     class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"  # connections are kept
+
         def do(self) -> None:
             recorded.types.add(self.headers.get("Content-Type", ""))
             body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
             code, answer = recorded.answer(self.command, self.path, body)
             if code == 0:  # no HTTP at all
                 self.wfile.write(answer)
+                self.close_connection = True
                 return
             self.send_response(code)
             self.send_header("Content-Length", str(len(answer)))

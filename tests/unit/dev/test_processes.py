@@ -8,10 +8,11 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from twisted.internet.task import Clock
 
 from extapi.dev.failure import DevFailure
 from extapi.dev.processes import Processes
@@ -84,6 +85,44 @@ def test_waiting_has_a_limit_and_says_what_is_missing(processes: Processes, tmp_
     message = f"waited 0 s for the moon: not up; the logs are in {tmp_path / 'log'}"
     with pytest.raises(DevFailure, match=f"^{re.escape(message)}$"):
         processes.wait_until(lambda: "not up", "the moon", seconds=0, interval=0.01)
+
+
+def waited(tmp_path: Path, found: Callable[[float], int], clock: Clock) -> str:
+    """What is said in the end by a wait of a minute for what comes as ``found`` says, per second."""
+    processes = Processes(tmp_path / "log", monotonic=clock.seconds, sleep=clock.advance)
+    with pytest.raises(DevFailure) as failure:
+        processes.wait_until(
+            lambda: "v1.b: no answer", "the API", seconds=60, interval=1.0, found=lambda: found(clock.seconds())
+        )
+    return str(failure.value)
+
+
+def test_a_wait_goes_on_while_something_comes(tmp_path: Path) -> None:
+    clock = Clock()
+    said = waited(tmp_path, lambda now: min(int(now / 50), 10), clock)
+    assert clock.seconds() == 561
+    assert said.startswith("waited 561 s for the API, the last 61 s in vain: v1.b: no answer; ")
+
+
+def test_what_comes_and_goes_is_no_progress(tmp_path: Path) -> None:
+    clock = Clock()
+    waited(tmp_path, lambda now: int(now) % 2, clock)
+    assert clock.seconds() == 62
+
+
+def test_between_two_questions_passes_the_time_that_one_takes(tmp_path: Path) -> None:
+    clock = Clock()
+    asked: list[float] = []
+
+    def missing() -> str | None:
+        asked.append(clock.seconds())
+        clock.advance(2)
+        return "not yet" if len(asked) < 3 else None
+
+    Processes(tmp_path, monotonic=clock.seconds, sleep=clock.advance).wait_until(
+        missing, "it", seconds=60, interval=0.1
+    )
+    assert asked == [0, 4, 8]
 
 
 def test_a_program_that_is_not_there_is_named(processes: Processes) -> None:

@@ -7,11 +7,10 @@ from pathlib import Path
 import pytest
 
 from extapi.api.policyrule import PolicyRule
-from extapi.dev.registration import GroupVersions, authorize, first_resources, register, unavailable
+from extapi.dev.registration import GroupVersions, authorize, first_resources, register
 from tests.unit.dev.servers import Recorder, recorder
 
 APISERVICES = "/apis/apiregistration.k8s.io/v1/apiservices"
-AVAILABLE = {"conditions": [{"type": "Available", "status": "True", "message": "all checks passed"}]}
 PIZZAS = GroupVersions("restaurant.example.com", ["v1beta1", "v1alpha1"])
 
 CONFIGURATIONS = [
@@ -86,28 +85,6 @@ def test_what_the_api_needs_is_granted_too_and_taken_back_when_it_needs_it_no_mo
     assert {"apiGroups": [""], "resources": ["secrets"], "verbs": ["get"]} in server.objects[role]["rules"]
     authorize(server.client())
     assert [rule["resources"] for rule in server.objects[role]["rules"]] == [["namespaces"], CONFIGURATIONS]
-
-
-def test_an_api_is_available_when_each_version_is_and_answers(server: Recorder) -> None:
-    for version in PIZZAS.versions:
-        server.objects[f"{APISERVICES}/{version}.{PIZZAS.group}"] = {"status": AVAILABLE}
-        server.objects[f"/apis/{PIZZAS.group}/{version}"] = {"resources": []}
-    server.objects["/openapi/v3"] = {"paths": {"apis/restaurant.example.com/v1beta1": {}}}
-    assert unavailable(server.client(), [PIZZAS]) == (
-        "v1alpha1.restaurant.example.com: its schemas have not been published yet"
-    )
-    server.objects["/openapi/v3"]["paths"]["apis/restaurant.example.com/v1alpha1"] = {}
-    assert unavailable(server.client(), [PIZZAS]) is None
-    condition = {"type": "Available", "status": "False", "message": "no answer"}
-    server.objects[f"{APISERVICES}/v1alpha1.{PIZZAS.group}"] = {"status": {"conditions": [condition]}}
-    assert unavailable(server.client(), [PIZZAS]) == "v1alpha1.restaurant.example.com: no answer"
-
-
-def test_a_condition_of_an_earlier_run_is_not_believed(server: Recorder) -> None:
-    for version in PIZZAS.versions:
-        server.objects[f"{APISERVICES}/{version}.{PIZZAS.group}"] = {"status": AVAILABLE}
-    server.objects[f"/apis/{PIZZAS.group}/v1beta1"] = (503, b"service unavailable")
-    assert unavailable(server.client(), [PIZZAS]) == "v1beta1.restaurant.example.com: 503: service unavailable"
 
 
 def test_the_first_resources_are_those_of_a_preferred_version_without_subresources(server: Recorder) -> None:

@@ -224,6 +224,19 @@ class Processes:
         """
         return {child.name: child.process.pid for child in self._children}[name]
 
+    def cpu_seconds(self, name: str) -> float:
+        """The CPU time of the process that was started last under ``name``; 0 where the system does not tell (``proc(5)``).
+
+        Raises:
+            KeyError: None was.
+        """
+        try:
+            stat = Path(f"/proc/{self.pid(name)}/stat").read_text()
+        except OSError:
+            return 0.0
+        user, system = stat.rpartition(")")[2].split()[11:13]
+        return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
+
     def check(self) -> None:
         """Check that all run.
 

@@ -125,6 +125,15 @@ def test_between_two_questions_passes_the_time_that_one_takes(tmp_path: Path) ->
     assert asked == [0, 4, 8]
 
 
+def test_what_a_child_has_worked_is_known(processes: Processes) -> None:
+    processes.start("idle", shell("exec sleep 60"))
+    processes.start("busy", shell("while :; do :; done"))
+    processes.wait_until(
+        lambda: None if processes.cpu_seconds("busy") > 0.3 else "idle", "work", seconds=60, interval=0.01
+    )
+    assert processes.cpu_seconds("idle") < 0.3
+
+
 def test_a_program_that_is_not_there_is_named(processes: Processes) -> None:
     with pytest.raises(DevFailure, match=r"^etcd cannot be started: /no/such/program: No such file or directory$"):
         processes.start("etcd", ["/no/such/program"])

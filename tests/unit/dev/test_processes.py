@@ -89,11 +89,14 @@ def test_waiting_has_a_limit_and_says_what_is_missing(processes: Processes, tmp_
 
 def waited(tmp_path: Path, found: Callable[[float], int], clock: Clock) -> str:
     """What is said in the end by a wait of a minute for what comes as ``found`` says, per second."""
+
+    def missing() -> str:
+        assert clock.seconds() < 10_000, "the wait has no end"
+        return "v1.b: no answer"
+
     processes = Processes(tmp_path / "log", monotonic=clock.seconds, sleep=clock.advance)
     with pytest.raises(DevFailure) as failure:
-        processes.wait_until(
-            lambda: "v1.b: no answer", "the API", seconds=60, interval=1.0, found=lambda: found(clock.seconds())
-        )
+        processes.wait_until(missing, "the API", seconds=60, interval=1.0, found=lambda: found(clock.seconds()))
     return str(failure.value)
 
 

@@ -14,13 +14,13 @@ from typing import Any, Final
 import msgspec
 
 from extapi.api.types import Obj
-from extapi.codec.strictjson import encode
 from extapi.errors import BadRequest, Conflict, StatusCause, StorageError
 from extapi.fielderrors import MOST_ERRORS, MOST_TEXT
 from extapi.managedfields.comparison import compare
 from extapi.managedfields.fields import fields_of, whole
 from extapi.managedfields.fieldset import EMPTY, SELF, FieldSet, shown
 from extapi.managedfields.items import TypedError
+from extapi.managedfields.lastapplied import last_applied, with_last_applied
 from extapi.managedfields.managers import (
     APPLY,
     UPDATE,
@@ -39,11 +39,8 @@ BEFORE_FIRST_APPLY: Final = "before-first-apply"
 ANCIENT_CHANGES: Final = "ancient-changes"
 """Manages what the managers of :data:`MOST_UPDATERS` earlier updates did."""
 MOST_UPDATERS: Final = 10
-LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
 KUBECTL: Final = "kubectl"
 """The manager whose applies take over what client-side apply has written."""
-_MOST_ANNOTATIONS: Final = 256 * 1024
-"""Bytes of all annotations together; kube-apiserver's TotalAnnotationSizeLimitB."""
 _NEVER: Final = FieldSet.of(
     ("f:apiVersion",),
     ("f:kind",),
@@ -160,8 +157,8 @@ class FieldManager:
             if left is not None:
                 raise _conflict(left) from None
             merged = await self._apply(before, config, managed, manager, now, force=True)
-        if name == KUBECTL and _last_applied(merged):
-            merged = _with_last_applied(merged, config)
+        if name == KUBECTL and last_applied(merged):
+            merged = with_last_applied(merged, config)
         return with_managed_fields(merged, managed)
 
     def _created(self, new: Obj, manager: Manager, now: str) -> Obj:
@@ -261,7 +258,7 @@ class FieldManager:
 
     def _client_side_applied(self, live: Obj) -> FieldSet:
         """The fields that kubectl's annotation has, with the values that the object has: client-side apply wrote them."""
-        text = _last_applied(live)
+        text = last_applied(live)
         if not text:
             return EMPTY
         atom = self.types.atoms[self.api_version]
@@ -387,33 +384,3 @@ def _conflict(error: ConflictsError) -> Conflict:
     else:
         message = f"Apply failed with {len(paths)} conflicts: " + "\n".join(lines)
     return Conflict(message, causes=causes)
-
-
-# -- kubectl's annotation of client-side apply ------------------------------------------------------------------------
-
-
-def _last_applied(obj: Obj) -> str:
-    metadata = obj.get("metadata")
-    annotations = metadata.get("annotations") if isinstance(metadata, dict) else None
-    if not isinstance(annotations, dict) or not all(isinstance(text, str) for text in annotations.values()):
-        return ""
-    text: str = annotations.get(LAST_APPLIED, "")
-    return text
-
-
-def _with_last_applied(obj: Obj, config: Obj) -> Obj:
-    """The object with the configuration in kubectl's annotation, or without it if that would be too large."""
-    annotations: dict[str, Any] = {**obj["metadata"]["annotations"], LAST_APPLIED: _written(config)}
-    if sum(len(name.encode()) + len(value.encode()) for name, value in annotations.items()) > _MOST_ANNOTATIONS:
-        del annotations[LAST_APPLIED]
-    return {**obj, "metadata": {**obj["metadata"], "annotations": annotations}}
-
-
-def _written(config: Obj) -> str:
-    """The configuration without the annotation itself, as Go's encoder writes unstructured objects."""
-    metadata = config.get("metadata")
-    annotations = metadata.get("annotations") if isinstance(metadata, dict) else None
-    if isinstance(annotations, dict):
-        left = {name: value for name, value in annotations.items() if name != LAST_APPLIED}
-        config = {**config, "metadata": {**config["metadata"], "annotations": left}}
-    return encode(config).decode() + "\n"

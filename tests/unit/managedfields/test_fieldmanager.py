@@ -14,8 +14,9 @@ import pytest
 
 from extapi.errors import BadRequest, Conflict, StorageError
 from extapi.managedfields.atom import DEDUCED, Atom, atom_of
-from extapi.managedfields.fieldmanager import LAST_APPLIED, FieldManager, _cap
+from extapi.managedfields.fieldmanager import FieldManager, _cap
 from extapi.managedfields.fieldset import FieldSet
+from extapi.managedfields.lastapplied import LAST_APPLIED
 from extapi.managedfields.managers import Managed, managed_of
 from extapi.managedfields.updater import Conversion, Types
 

@@ -14,7 +14,7 @@ from typing import Final
 
 from extapi.api.jsonvalue import json_equal
 from extapi.api.types import Obj
-from extapi.errors import RequestTooLarge
+from extapi.errors import ApiError, RequestTooLarge
 from extapi.managedfields.atom import Atom
 from extapi.managedfields.comparison import Comparison, compare
 from extapi.managedfields.fields import fields_of
@@ -107,6 +107,15 @@ class Types:
             found.without(reset)
         return found
 
+    async def compared_in(self, api_version: str, old: Obj, new: Obj) -> Comparison:
+        """As :meth:`compared`, of two objects that are in another version.
+
+        Raises:
+            ApiError: A conversion failed.
+        """
+        before = await self.converted(old, api_version)
+        return self.compared(before, await self.converted(new, api_version), api_version)
+
     def set_by(self, fields: FieldSet, api_version: str) -> FieldSet:
         """The fields but for those that cannot be set."""
         return fields.without_subtrees(self.reset.get(api_version, EMPTY))
@@ -130,10 +139,9 @@ async def updated(
 
     Raises:
         TypedError: A list cannot be compared.
-        ApiError: A conversion failed.
     """
     version = new["apiVersion"]
-    left, found = await _shifted(types, live, new, _reconciled(types, sets), manager, force=True)
+    left, found = await _shifted(types, live, new, _reconciled(types, sets), manager, force=True, needed=False)
     changed = found.changed  # without what this endpoint cannot set
     written = changed - never
     own = left.pop(manager, None)
@@ -198,12 +206,23 @@ def _number_of_sets(fields: FieldSet) -> int:
 
 
 async def _shifted(
-    types: Types, old: Obj, new: Obj, sets: dict[Manager, VersionedSet], writer: Manager, *, force: bool
+    types: Types,
+    old: Obj,
+    new: Obj,
+    sets: dict[Manager, VersionedSet],
+    writer: Manager,
+    *,
+    force: bool,
+    needed: bool = True,
 ) -> tuple[dict[Manager, VersionedSet], Comparison]:
     """The managers without what the others lose by a change, and the change.
 
+    ``needed``: whether each manager's version is. Else those of a version that the object cannot be converted to lose nothing;
+    the original forgets all managers then.
+
     Raises:
         ConflictsError: They would lose something, and it is not forced.
+        ApiError: A conversion that is needed failed.
     """
     version = new["apiVersion"]
     change = types.compared(old, new, version)
@@ -218,9 +237,13 @@ async def _shifted(
             continue  # of a version that is gone
         found = comparisons.get(own.api_version)
         if found is None:
-            before = await types.converted(old, own.api_version)
-            after = await types.converted(new, own.api_version)
-            found = comparisons[own.api_version] = types.compared(before, after, own.api_version)
+            try:
+                found = await types.compared_in(own.api_version, old, new)
+            except ApiError:
+                if needed:
+                    raise
+                found = Comparison()
+            comparisons[own.api_version] = found
         lost = own.fields & found.changed
         if lost is not EMPTY:
             conflicts[manager] = lost

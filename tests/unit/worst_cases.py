@@ -46,7 +46,7 @@ from extapi.managedfields.fields import fields_of
 from extapi.managedfields.fieldset import FieldSet
 from extapi.managedfields.merging import merge, remove
 from extapi.managedfields.typedsets import reconcile, with_named_fields
-from extapi.managedfields.updater import Types
+from extapi.managedfields.updater import Conversion, Types
 from extapi.managedfields.validation import check
 from extapi.pizza import api as pizza
 from extapi.schema.default import default
@@ -632,12 +632,17 @@ def _long_name(last: Any) -> Obj:
     return {fill("a")[: SIZE // 2]: {**{f"{number}": 1 for number in range(SIZE // 30)}, "last": last}}
 
 
-def _conflicts(pair: tuple[Obj, Obj]) -> None:
-    async def convert(obj: Obj, _: str) -> Obj:
+class _Same(Conversion):
+    """There is one version."""
+
+    async def whole(self, obj: Obj, api_version: str) -> Obj:
+        del api_version
         return obj
 
+
+def _conflicts(pair: tuple[Obj, Obj]) -> None:
     live, config = ({"apiVersion": "v1", "kind": "K", "metadata": {"name": "a"}, **part} for part in pair)
-    manager = FieldManager(Types({"v1": DEDUCED}, convert), "v1", "K")
+    manager = FieldManager(Types({"v1": DEDUCED}, _Same()), "v1", "K")
     for who, obj in (("a", live), ("b", config)):
         try:
             manager.apply(live if who == "b" else None, obj, who, "2020-01-01T00:00:00Z", force=False).send(None)
@@ -666,11 +671,8 @@ def _many(entries: int, fields: int) -> tuple[Obj, Obj]:
 
 
 def _managed(pair: tuple[Obj, Obj]) -> None:
-    async def convert(obj: Obj, _: str) -> Obj:
-        return obj
-
     live, config = ({"apiVersion": "v1", "kind": "K", "metadata": {"name": "a"}, **part} for part in pair)
-    manager = FieldManager(Types({"v1": DEDUCED}, convert), "v1", "K")
+    manager = FieldManager(Types({"v1": DEDUCED}, _Same()), "v1", "K")
     for write in (
         manager.apply(live, config, "1", "2020-01-01T00:00:00Z", force=True),
         manager.update(live, {**live, **config}, "b", "2020-01-01T00:00:00Z"),

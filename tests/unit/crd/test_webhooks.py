@@ -86,6 +86,18 @@ def test_apply_in_one_version_after_another(served: Served) -> None:
     assert [each["manager"] for each in made["metadata"]["managedFields"]] == ["one"]
 
 
+def test_a_webhook_that_is_down_stops_no_write_that_needs_no_conversion(served: Served, webhook: Webhook) -> None:
+    """Though somebody manages fields in another version, who loses nothing by it."""
+    apply = {"content_type": "application/apply-patch+yaml", "query": {"fieldManager": "one", "force": "false"}}
+    assert served.request("PATCH", f"{V2}/a", hook("a", "v2", hostPort="h:1"), **apply)[0] == 201
+    webhook.close()
+    status, patched = served.request(
+        "PATCH", f"{V1}/a", {"spec": {"note": "new"}}, content_type="application/merge-patch+json"
+    )
+    assert (status, patched["spec"]["note"]) == (200, "new")
+    assert next(each["manager"] for each in patched["metadata"]["managedFields"]) == "one"
+
+
 def test_a_list_is_converted_in_few_calls(served: Served, webhook: Webhook) -> None:
     for number in range(150):
         served.request("POST", V1, hook(f"good-{number:03}"))

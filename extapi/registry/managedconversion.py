@@ -50,7 +50,7 @@ class ManagedConversion(Conversion):
         self._convert = convert
 
     async def whole(self, obj: Obj, api_version: str) -> Obj:
-        """An object that lacks nothing; what an author's functions leave out is filled in, so that it can be compared.
+        """An object that lacks nothing, unless it is refused later; what an author's functions leave out is filled in.
 
         Raises:
             Invalid: Its fields do not fit their types.
@@ -59,7 +59,7 @@ class ManagedConversion(Conversion):
         kind = self._kind
         if kind.kind.hub is None:
             return await self._rewritten(obj, api_version)
-        made = self._by_hub(obj, api_version, without_nulls)
+        made = self._by_hub(obj, api_version, completed)
         kind.prune_and_default(made, _version(api_version))
         return made
 
@@ -112,17 +112,16 @@ class ManagedConversion(Conversion):
 
     def _by_hub(self, obj: Obj, api_version: str, complete: Complete) -> Obj:
         kind, before, after = self._kind, _version(obj["apiVersion"]), _version(api_version)
+        whole = complete(obj, kind.versions[before].structural)
         try:
-            made = kind.converter.convert(complete(obj, kind.versions[before].structural), before, after)
-        except Unfit as unfit:
+            made = kind.converter.convert(whole, before, after)
+        except InternalError as error:
+            # If the object breaks its schema, that is the reason, and the schema has the best text.
+            errors = kind.schema_errors(whole, None, before) or (error.errors if isinstance(error, Unfit) else ())
+            if not errors:
+                raise
             name = (obj.get("metadata") or {}).get("name", "")
-            raise Invalid.of(kind.kind.name, kind.error_group, name, unfit.errors) from None
-        except InternalError:
-            # An author's function may stumble over what breaks its schema; then the schema has the best text.
-            if broken := kind.schema_errors(obj, None, before):
-                name = (obj.get("metadata") or {}).get("name", "")
-                raise Invalid.of(kind.kind.name, kind.error_group, name, broken) from None
-            raise
+            raise Invalid.of(kind.kind.name, kind.error_group, name, errors) from None
         kind.check(made, f"the conversion to {after}")
         return made
 

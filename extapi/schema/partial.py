@@ -21,15 +21,24 @@ _LEAST: Final[dict[str, Any]] = {"string": "", "integer": 0, "number": 0, "boole
 def without_nulls(obj: dict[str, Any], structural: Structural) -> dict[str, Any]:
     """The object with empty objects and lists in place of nulls that its schema does not allow.
 
-    Where nothing empty fits, the null is an absent field. Nulls in lists, and where the schema says nothing, stay. ``obj``
-    stays as it is, but shares parts with the result.
+    Where nothing empty fits, and in metadata, the null is an absent field. Nulls in lists, and where the schema says nothing,
+    stay. ``obj`` stays as it is, but shares parts with the result.
     """
-    return _members(obj, structural, fills=False)
+    return _whole(obj, structural, fills=False)
 
 
 def completed(obj: dict[str, Any], structural: Structural) -> dict[str, Any]:
     """As :func:`without_nulls`; and required fields that are missing have the least value of their type, as in Go."""
-    return _members(obj, structural, fills=True)
+    return _whole(obj, structural, fills=True)
+
+
+def _whole(obj: dict[str, Any], structural: Structural, *, fills: bool) -> dict[str, Any]:
+    metadata = obj.get("metadata", {})
+    if metadata is None:
+        obj = {**obj, "metadata": {}}
+    elif metadata.__class__ is dict and None in metadata.values():
+        obj = {**obj, "metadata": {name: value for name, value in metadata.items() if value is not None}}
+    return _members(obj, structural, fills=fills)
 
 
 def _completed(value: Any, node: Structural, *, fills: bool) -> Any:
@@ -42,7 +51,7 @@ def _completed(value: Any, node: Structural, *, fills: bool) -> Any:
 
 
 def _members(value: dict[str, Any], node: Structural, *, fills: bool) -> dict[str, Any]:
-    changed = _required(node, value) if fills else {}
+    changed: dict[str, Any] = {}
     for name, item in value.items():
         below = node.child(name)
         if below is None:
@@ -54,9 +63,10 @@ def _members(value: dict[str, Any], node: Structural, *, fills: bool) -> dict[st
         )
         if new is not item:
             changed[name] = new
-    if not changed:
-        return value
-    return {name: item for name, item in {**value, **changed}.items() if item is not _ABSENT}
+    if changed:
+        value = {name: item for name, item in {**value, **changed}.items() if item is not _ABSENT}
+    lacking = _required(node, value) if fills else {}
+    return {**value, **lacking} if lacking else value
 
 
 def _lacking(node: Structural, value: dict[str, Any]) -> list[str]:

@@ -18,7 +18,7 @@ from extapi.clock import Clock, sleep
 from extapi.errors import ApiError, go_quote
 from extapi.registry.collecting import uncollected
 from extapi.registry.served import ServedKind
-from extapi.schema.partial import completed, without_nulls
+from extapi.schema.partial import completed
 from extapi.webhooks.reporting import report
 from extapi.webhooks.reviewmetrics import CONVERTED, FAILED, Count
 from extapi.webhooks.reviews.conversion import ConversionRequest, converted, failed, read_conversion
@@ -92,11 +92,11 @@ class ConvertingWebhook:
             raise _RefusedError(
                 f"request.objects[{index}] is of {found}; expected {kind.kind.name} of {' or '.join(self._versions)}"
             )
-        if not isinstance(obj.get("metadata", {}), dict):
+        # While kube-apiserver merges what is applied, it sends objects that lack parts, metadata among them, and refuses an
+        # answer without these.
+        obj = completed({"metadata": {}, **obj}, kind.versions[self._versions[obj["apiVersion"]]].structural)
+        if not isinstance(obj["metadata"], dict):
             raise _RefusedError(f"request.objects[{index}].metadata is no object")
-        # kube-apiserver takes managed fields away while it merges what is applied, and then sends objects that lack parts.
-        complete = without_nulls if obj.get("metadata", {}).get("managedFields") else completed
-        obj = complete(obj, kind.versions[self._versions[obj["apiVersion"]]].structural)
         try:
             return kind.encode(kind.converted(obj, version))
         except ApiError as error:

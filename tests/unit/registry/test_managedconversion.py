@@ -13,6 +13,7 @@ from msgspec import field
 
 from extapi import Api, Group, Kind, Object, Struct, Version
 from extapi.api.behaviour import Behaviour
+from extapi.api.jsonvalue import json_copy
 from extapi.testing import InMemoryServer, serve
 from tests.unit.registry.test_fieldmanagers import managed
 
@@ -189,6 +190,73 @@ def test_a_webhook_is_asked_by_way_of_the_requests_version(workshop: Workshop) -
 def test_an_emptied_map_is_none_to_an_authors_code(workshop: Workshop) -> None:
     workshop.apply("me", "v1", {"labels": {"l": "m"}, "bulb": {"watts": 3}})
     assert workshop.apply("me", "v2", {"labels": {}, "bulb": {}}) == {"bulb": {"colour": "white"}}
+
+
+# -- defaults that only one version has: observed on 1.36.3, by tests/differential/appliedversions.py ---------------------
+
+
+@pytest.fixture
+def shop() -> Iterator[Workshop]:
+    """Lamps that are stored in v1, and whose shade has a default in v2."""
+    v2 = json_copy(SCHEMA)
+    v2["properties"]["spec"]["properties"]["shade"]["default"] = "plain"
+    v2["properties"]["spec"]["properties"]["items"] = v2["properties"]["status"]["properties"]["items"] = ITEMS
+    versions = {"v1": Version(v1 := json_copy(SCHEMA)), "v2": Version(v2)}
+    v1["properties"]["spec"]["properties"]["items"] = v1["properties"]["status"]["properties"]["items"] = ITEMS
+    with serve(Api(Group(GROUP, Kind("Lamp", storage="v1", versions=versions, status=True)))) as server:
+        yield Workshop(server, None)
+
+
+ITEMS: dict[str, Any] = {
+    "type": "array",
+    "items": {"type": "object", "properties": {"name": {"type": "string", "default": "x"}, "n": {"type": "integer"}}},
+    "x-kubernetes-list-type": "map",
+    "x-kubernetes-list-map-keys": ["name"],
+}
+
+
+def generation(workshop: Workshop) -> int:
+    found: int = workshop.server.request("GET", workshop.path("v1")).json()["metadata"]["generation"]
+    return found
+
+
+def test_an_apply_that_changes_nothing_fills_in_no_defaults(shop: Workshop) -> None:
+    shop.apply("me", "v1", {"bulb": {}})
+    assert shop.apply("other", "v2", {"bulb": {}}) == {"bulb": {"colour": "white"}}
+    assert generation(shop) == 1
+
+
+def test_an_apply_that_changes_something_fills_in_defaults_and_that_is_a_change(shop: Workshop) -> None:
+    shop.apply("me", "v1", {})
+    assert shop.apply("me", "v2", {}, metadata={"labels": {"a": "b"}}) == {"shade": "plain"}
+    assert generation(shop) == 2
+
+
+def test_an_apply_to_the_status_changes_nothing_else(shop: Workshop) -> None:
+    shop.apply("me", "v1", {})
+    assert shop.apply("me", "v2", None, subresource="/status", status={"lit": True}) == {}
+    assert generation(shop) == 1
+
+
+def test_an_item_whose_keys_have_defaults_stays_while_it_is_applied(shop: Workshop) -> None:
+    shop.apply("me", "v1", {"items": [{"n": 1}]})
+    assert shop.apply("me", "v2", {"items": [{}], "shade": "red"}) == {"items": [{"name": "x"}], "shade": "red"}
+    assert shop.apply("me", "v2", {"items": [{}], "shade": "red"}) == {"items": [{"name": "x"}], "shade": "red"}
+
+
+def test_a_status_that_lost_everything_in_it_is_refused_as_any_other_emptied_object(shop: Workshop) -> None:
+    """kube-apiserver says so of every object that was emptied, and of spec, too."""
+    shop.apply("me", "v1", {})
+    shop.apply("me", "v1", None, subresource="/status", status={"items": [{"name": "a"}]})
+    body = {"apiVersion": f"{GROUP}/v2", "kind": "Lamp", "metadata": {"name": "a"}, "status": {}}
+    headers = {"Content-Type": "application/apply-patch+yaml"}
+    answer = shop.server.request("PATCH", shop.path("v2", subresource="/status"), {"fieldManager": "me"}, headers, body)
+    assert answer.status == 422
+    (cause,) = answer.json()["details"]["causes"]
+    assert (cause["field"], cause["message"]) == (
+        "status",
+        'Invalid value: "null":  in body must be of type object: "null"',
+    )
 
 
 class Size(Struct):

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Annotated, Any
 
 import pytest
@@ -25,6 +26,7 @@ from extapi import (
     Struct,
     Version,
 )
+from extapi.api.behaviour import CUSTOM_RESOURCE
 from extapi.testing import InMemoryServer, ServerResponse, serve
 from tests.unit.verbs.sample import failure
 
@@ -385,6 +387,28 @@ def test_a_number_that_was_wrong_before_is_refused_but_where_status_is_written()
         assert [cause["field"] for cause in failure(refused)["details"]["causes"]] == [".status.sheep"]
         assert server.request("PATCH", f"{one}/scale", {}, MERGE, {"spec": {"replicas": 4}}).status == 200
         assert "namespace" not in server.request("GET", f"{one}/scale").json()["metadata"]
+
+
+def test_what_the_number_is_in_has_its_defaults() -> None:
+    """It may be new; a default that validation refuses is filled in all the same, as kube-apiserver does once it reads the object."""
+    spec: dict[str, Any] = {
+        "type": "object",
+        "properties": {
+            "replicas": {"type": "integer"},
+            "pens": {"type": "array", "items": {"type": "string"}, "x-kubernetes-list-type": "set", "default": ["a", "a"]},
+        },
+    }  # fmt: skip
+    schema = {"type": "object", "properties": {"spec": spec}}
+    counted = Scale(spec_replicas_path=".spec.replicas", status_replicas_path=".status.replicas")
+    behaviour = replace(CUSTOM_RESOURCE, defined=True)
+    kind = Kind(
+        "Flock", versions={"v1": Version(schema)}, storage="v1", scale=counted, status=True, behaviour=behaviour
+    )
+    with serve(Api(Group(GROUP, kind))) as server:
+        flock = {"apiVersion": f"{GROUP}/v1", "kind": "Flock", "metadata": {"name": "f"}}
+        assert server.request("POST", FLOCKS, body=flock).status == 201
+        assert scaled(server, 3).status == 200
+        assert whole(server)["spec"] == {"replicas": 3, "pens": ["a", "a"]}
 
 
 def test_it_is_applied(server: InMemoryServer) -> None:

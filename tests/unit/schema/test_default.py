@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from extapi.schema.default import default, null_dropper
+from extapi.schema.default import default, null_dropper, null_keeping_defaulter
 from extapi.schema.structural import from_openapi
 
 SCHEMA = from_openapi(
@@ -113,6 +113,13 @@ def test_nulls_alone_are_dropped_where_they_have_no_default() -> None:
     )
     null_dropper(schema)(obj)
     assert obj == {"b": None, "c": None, "list": [None, {}], "map": {"x": {}}}
+
+
+def test_nulls_of_what_is_applied_stay_for_validation_but_where_there_is_no_type() -> None:
+    types = {"text": {"type": "string"}, "any": {"x-kubernetes-preserve-unknown-fields": True}, "size": {"type": "integer", "default": 0}}  # fmt: skip
+    obj: dict[str, Any] = {"text": None, "any": None, "size": None}
+    null_keeping_defaulter(from_openapi({"type": "object", "properties": types}))(obj)
+    assert obj == {"text": None, "size": 0}
 
 
 def test_objects_do_not_share_their_defaults() -> None:

@@ -48,11 +48,17 @@ def test_nulls_are_empty_values(given: dict[str, Any], wanted: dict[str, Any]) -
     [
         ({}, {"spec": LEAST}),
         ({"spec": None}, {"spec": LEAST}),
+        ({"spec": {**LEAST, "name": None, "level": None}}, {"spec": LEAST}),
         ({"spec": {**LEAST, "name": "x", "host": None, "ports": [{}]}}, {"spec": {**LEAST, "name": "x", "ports": [{"a": 0}]}}),
     ],
 )  # fmt: skip
 def test_required_fields_have_the_least_value(given: dict[str, Any], wanted: dict[str, Any]) -> None:
     assert completed(given, SCHEMA) == wanted
+
+
+@pytest.mark.parametrize("metadata", [None, {"labels": None}])
+def test_metadata_have_no_nulls(metadata: Any) -> None:
+    assert without_nulls({"metadata": metadata}, SCHEMA) == {"metadata": {}}
 
 
 def test_the_object_stays_as_it_is_and_is_the_result_if_it_is_whole() -> None:

@@ -172,3 +172,60 @@ def test_texts_survive() -> None:
     )
     assert [each["name"] for each in made[0]["spec"]["toppings"]] == ["<&>", "\u2028", "é"]
     assert made[0]["metadata"] == odd["metadata"]
+
+
+# -- what kube-apiserver 1.36.3 sends while it merges what is applied; seen by tests/differential/appliedversions.py --------
+
+
+class Socket(Struct):
+    kind: str
+    volts: int = 230
+
+
+class LampSpec(Struct):
+    title: str
+    socket: Socket
+    labels: dict[str, str] | None = None
+    foot: Socket | None = None
+
+
+class Lamp(Object):
+    spec: LampSpec
+
+
+class OldLamp(Object):
+    spec: LampSpec
+
+
+LAMPS = Api(
+    Group(
+        "lamps.example.com",
+        Kind(
+            "Lamp",
+            storage="v1",
+            hub=Lamp,
+            versions={
+                "v1": Version(Lamp),
+                "v2": Version(
+                    OldLamp, to_hub=lambda old: Lamp(spec=old.spec), from_hub=lambda lamp: OldLamp(spec=lamp.spec)
+                ),
+            },
+        ),
+    )
+)
+LEAST = {"title": "", "socket": {"kind": "", "volts": 230}}
+
+
+@pytest.mark.parametrize(
+    ("sent", "metadata", "spec"),
+    [
+        ({}, {}, LEAST),
+        ({"metadata": None, "spec": None}, {}, LEAST),
+        ({"metadata": {"name": "a", "labels": None}, "spec": {"title": "b"}}, {"name": "a"}, {**LEAST, "title": "b"}),
+        ({"spec": {**LEAST, "title": None, "labels": None, "foot": None}}, {}, {**LEAST, "labels": {}, "foot": LEAST["socket"]}),
+    ],
+)  # fmt: skip
+def test_objects_that_lack_parts_are_converted_and_have_metadata(sent: Obj, metadata: Obj, spec: Obj) -> None:
+    lamp = {"apiVersion": "lamps.example.com/v1", "kind": "Lamp", **sent}
+    (made,) = Asked(LAMPS).send("/convert/v1/lamp", review("lamps.example.com/v2", lamp)).response["convertedObjects"]
+    assert (made["metadata"], made["spec"]) == (metadata, spec)

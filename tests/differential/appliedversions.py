@@ -1,7 +1,8 @@
 """Applies and other writes through several versions of made-up kinds, to kube-apiserver and to this project.
 
 Each step is sent to a real kube-apiserver, to a server in memory, and to the built-in control plane, whose webhooks are one
-server on loopback. The answers have to be the same: the object with its managed fields, or the error; and so has the object in
+server on loopback. Some kinds are of Python types: in memory they are served as they are, elsewhere as definitions with
+``extapi webhooks``. The answers have to be the same: the object with its managed fields, or the error; and so has the object in
 every version that is served.
 
 The long form: ``.venv/bin/python -m tests.differential.appliedversions --steps 30000``. It prints each difference as the steps that
@@ -19,22 +20,19 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from random import Random
+from threading import Lock
 from typing import Any, Final, Protocol
 
 from extapi.api.definition import Api, Group
-from extapi.api.jsonvalue import json_copy
-from extapi.crd.defaults import set_defaults
-from extapi.crd.definition import Definition as ReadDefinition
-from extapi.crd.kinds import kind_of
 from extapi.managedfields.items import TypedError
 from extapi.managedfields.validation import check
 from extapi.testing.memory import InMemoryServer, serve
 from tests.differential import madeversions, managedkinds
 from tests.differential.madeversions import GROUP, MadeKind
 from tests.differential.managedfields import has
+from tests.differential.typedversions import TypedKind
 from tests.differential.verdicts import Asked, Definition, Kube, asking, causes, path_of
 from tests.kubernetes.control_plane import running
 from tests.webhooks.answers import http
@@ -47,6 +45,8 @@ _MISFIT: Final = re.compile(
     r"^failed to (prune fields|convert|create manager for existing fields|compare objects|merge config|create typed live object|update ManagedFields)"
 )
 APPLIERS: Final = ("me", "other", "third")
+TYPED: Final = 10
+"""Of so many kinds one is of Python types; as a definition, `extapi webhooks` converts its objects."""
 _LARGEST: Final = 8
 """Differences after which a run ends."""
 
@@ -192,12 +192,12 @@ class Run:
             body: dict[str, Any] = {part: patch}
             if not subresource and random.random() < 0.2:
                 body["metadata"] = {"labels": {random.choice("ab"): random.choice(("x", "y", None))}}
-            return Step("PATCH", version, subresource, who, MERGE, body)
+            return Step("PATCH", version, subresource, who, MERGE, made.tidied(body))
         seed = random.random()
 
         def change(obj: Any) -> Any:
             new = managedkinds.changed(obj.get(part) or {}, schema["properties"][part], Random(seed))  # noqa: S311 - the same on all sides
-            return {**obj, part: new}
+            return made.tidied({**obj, part: new})
 
         return Step("PUT", version, subresource, who, change=change)
 
@@ -231,7 +231,7 @@ class Run:
             }
         if random.random() < 0.15:
             body["metadata"]["annotations"] = {random.choice("ab"): random.choice("xy")}
-        return Step("PATCH", version, subresource, who, APPLY, body, force=random.random() < 0.5)
+        return Step("PATCH", version, subresource, who, APPLY, made.tidied(body), force=random.random() < 0.5)
 
     def _scale(self, version: str, name: str) -> Step:
         random = self.random
@@ -337,6 +337,9 @@ def _named(made: MadeKind, live: Any, theirs: tuple[int, Any], ours: tuple[int, 
         if _MISFIT.search(message) and _misfits(made, live, step.body, ours[1]):
             return "an apply is refused, since the object does not fit the type of another version"
         return ""
+    if isinstance(made, TypedKind) and one[0] in (200, 201) and two[0] == 422:
+        missing = all(each["reason"] == "FieldValueRequired" for each in ours[1]["details"]["causes"])
+        return "a required field that is missing is filled in by the webhook" if missing else ""
     if one[0] == 422 and two[0] == 200 and _is_emptied_item(theirs[1], step.body) and has(ours[1], step.body):
         return "an apply is refused, since an item of defaulted keys is null"
     if one[0] != two[0] or one[0] >= 300:
@@ -405,18 +408,11 @@ def _has_empty_metadata(value: Any) -> bool:
 def webhook_of(kinds: Sequence[MadeKind]) -> Iterator[tuple[str, bytes]]:
     """The URL and the authority of a webhook that converts the objects of the kinds."""
     by_plural = {each.plural: each for each in kinds}
+    alone = Lock()  # one at a time: what answers is not for threads
 
     def answer(call: Call) -> bytes:
-        request = call.review["request"]
-        made = by_plural[call.target.partition("?")[0].lstrip("/")]
-        objects = [made.converted(obj, request["desiredAPIVersion"]) for obj in request["objects"]]
-        response = {"uid": request["uid"], "result": {"status": "Success"}, "convertedObjects": objects}
-        call.send(
-            http(
-                json.dumps({"apiVersion": "apiextensions.k8s.io/v1", "kind": "ConversionReview", "response": response})
-            )
-        )
-        return b""
+        with alone:
+            return http(json.dumps(by_plural[call.target.partition("?")[0].lstrip("/")].review(call.review)))
 
     certificates = certified()
     with tempfile.TemporaryDirectory() as directory:
@@ -425,27 +421,16 @@ def webhook_of(kinds: Sequence[MadeKind]) -> Iterator[tuple[str, bytes]]:
             yield webhook.url(""), certificates.ca.pem
 
 
-def _own(made: MadeKind, _: ReadDefinition) -> MadeKind:
-    return made
-
-
-def api(kinds: Mapping[str, MadeKind], definitions: Sequence[Definition]) -> Api:
-    """The kinds as we serve them, with converters in this process."""
-    made = []
-    for each in definitions:
-        obj = json_copy(each)
-        set_defaults(obj)
-        made.append(kind_of(ReadDefinition(obj), partial(_own, kinds[each["metadata"]["name"]])))
-    return Api(Group(GROUP, *made))
-
-
 def play(theirs: Kube, builtin: Kube | None = None, *, steps: int, seed: str, each: int = 40, length: int = 10) -> Run:
     """Compare so many steps; ``each``: kinds at a time, each with objects that are written ``length`` times."""
     random = Random(seed)  # noqa: S311 - the same each time
     run = Run({}, random)
     number = 0
     while run.steps < steps and len(run.differences) < _LARGEST:
-        kinds = [madeversions.kind(number + index, random) for index in range(each)]
+        kinds = [
+            TypedKind(number + index) if index % TYPED == 0 else madeversions.kind(number + index, random)
+            for index in range(each)
+        ]
         number += each
         with ExitStack() as stack:
             url, ca = stack.enter_context(webhook_of(kinds))
@@ -453,7 +438,8 @@ def play(theirs: Kube, builtin: Kube | None = None, *, steps: int, seed: str, ea
             definitions = [made.definition(url, ca) for made in kinds]
             refused = theirs.install(definitions)
             definitions = [found for found in definitions if found["metadata"]["name"] not in refused]
-            server = stack.enter_context(serve(api(named, definitions)))
+            served = [named[found["metadata"]["name"]].served_kind(found) for found in definitions]
+            server = stack.enter_context(serve(Api(Group(GROUP, *served))))
             sides: dict[str, Side] = {"kube": Remote(theirs), "memory": Memory(server)}
             if builtin is not None:
                 assert not builtin.install(definitions)

@@ -7,12 +7,14 @@ of spec otherwise, or lose some.
 from __future__ import annotations
 
 import base64
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from random import Random
 from typing import Any, Final
 
+from extapi.api.definition import Kind
 from extapi.api.jsonvalue import json_copy
 from extapi.crd.defaults import set_defaults
 from extapi.crd.definition import Definition as ReadDefinition
@@ -57,9 +59,7 @@ class MadeKind:
     @cached_property
     def atoms(self) -> Mapping[str, Atom]:
         """The types of its versions, by apiVersion."""
-        definition = self.definition("https://127.0.0.1/", b"")
-        set_defaults(definition)
-        return ServedKind(kind_of(ReadDefinition(definition)), GROUP).atoms
+        return ServedKind(self.served_kind(self.definition("https://127.0.0.1/", b"")), GROUP).atoms
 
     @property
     def served(self) -> list[str]:
@@ -72,14 +72,28 @@ class MadeKind:
         if isinstance(spec, dict):
             back = {own: hub for hub, own in self.renamed.get(before, {}).items()}
             names, lost = self.renamed.get(after, {}), self.lost.get(after, ())
-            made: dict[str, Any] = {}
-            for own, item in spec.items():
-                hub = back.get(own, own)
-                if hub not in lost:
-                    made[names.get(hub, hub)] = item
+            of_hub = {back.get(str(own), str(own)): item for own, item in spec.items()}
+            made = {names.get(own, own): item for own, item in of_hub.items() if own not in lost}
             obj = {**obj, "spec": made}
         # kube-apiserver may send none, and refuses an answer without; programs in Go always have some.
         return {**obj, "metadata": obj.get("metadata") or {}, "apiVersion": api_version}
+
+    def served_kind(self, definition: Definition) -> Kind:
+        """The kind as we serve it in memory; what a webhook does, this object does."""
+        read = json_copy(definition)
+        set_defaults(read)
+        return kind_of(ReadDefinition(read), lambda _: self)
+
+    def tidied(self, obj: Any) -> Any:
+        """What is sent, without what cannot be compared: nothing."""
+        return obj
+
+    def review(self, review: Any) -> Any:
+        """The answer of its webhook."""
+        request = review["request"]
+        objects = [self.converted(obj, request["desiredAPIVersion"]) for obj in request["objects"]]
+        response = {"uid": request["uid"], "result": {"status": "Success"}, "convertedObjects": objects}
+        return {"apiVersion": "apiextensions.k8s.io/v1", "kind": "ConversionReview", "response": response}
 
     async def convert(self, objects: Sequence[Any], api_version: str) -> Sequence[Any]:
         """See :class:`extapi.conversion.converter.Converter`."""
@@ -188,8 +202,8 @@ def _fill_in(of: Schema, random: Random) -> None:
 
 
 def _fit(value: Any, of: Schema) -> Any:
-    """The value as a default: kube-apiserver refuses one that breaks its schema."""
-    return None if of.get("format") or of.get("x-kubernetes-embedded-resource") else value
+    """The value as a default: kube-apiserver refuses one that breaks its schema, and tidies objects that are embedded in it."""
+    return None if of.get("format") or '"metadata"' in json.dumps(value) else value
 
 
 def _without_defaults(of: Schema) -> None:

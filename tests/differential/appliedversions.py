@@ -334,6 +334,8 @@ def _named(made: MadeKind, live: Any, theirs: tuple[int, Any], ours: tuple[int, 
             return "an apply is refused, since all metadata were taken away"
         if "may not have a null element" in message:
             return "an apply is refused, since an item of defaulted keys is null"
+        if isinstance(made, TypedKind) and "duplicate entries" in message and two[0] == 422 and _has_null(step.body):
+            return "a key that is null is filled in by the webhook, and doubled"
         if _MISFIT.search(message) and _misfits(made, live, step.body, ours[1]):
             return "an apply is refused, since the object does not fit the type of another version"
         return ""

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tests.differential.crds.versioning import SERVED
-from tests.differential.deliberate import CAUSES, MESSAGE, REFUSAL, UNROUTED, Deliberate, remaining
+from tests.differential.deliberate import CAUSES, REFUSAL, UNROUTED, Deliberate, remaining
 
 OBJECTS = ("content", "content.items")
 """Where an object may stand in an answer."""
@@ -78,7 +78,6 @@ DELIBERATE: tuple[Deliberate, ...] = (
         REFUSAL,
         code=422,
     ),
-    Deliberate("a set that cannot be merged is told in fewer words", ("merge: order",), MESSAGE, code=500),
     Deliberate(
         "a rule that reads fields of a list says so; kube-apiserver says that the list is none of the schema's objects",
         ("ratchet: types that do not fit",),

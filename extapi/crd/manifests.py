@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from extapi.api.metadata import coerce
-from extapi.codec import strictyaml
+from extapi.codec import plainjson, strictyaml
 from extapi.codec.body import json_type
 from extapi.codec.strictjson import MAX_DEPTH
 from extapi.codec.strictyaml import is_merge
@@ -54,9 +54,12 @@ class _Document:
     _nodes: list[Node | None] = field(default_factory=list)
 
     def node(self) -> Node | None:
-        """The document with the lines of all that is in it."""
+        """The document with the lines of all that is in it; None if it is JSON that libyaml does not read."""
         if not self._nodes:
-            self._nodes.append(parse(self.data, MAX_DEPTH))
+            try:
+                self._nodes.append(parse(self.data, MAX_DEPTH))
+            except strictyaml.YAMLError:
+                self._nodes.append(None)
         return self._nodes[0]
 
 
@@ -144,7 +147,8 @@ def read_contents(data: bytes, name: str) -> Contents:
     count = 0
     for document in _documents(data):
         try:
-            decoded = strictyaml.decode(document.data, overriding=False)  # kubectl merges before it sends
+            # kubectl merges before it sends
+            decoded = plainjson.decode(document.data) or strictyaml.decode(document.data, overriding=False)
         except strictyaml.YAMLError as error:
             errors.append(
                 f"{name}:{document.first_line + _wrong_line(document.data)}: {_LINE.sub('', str(error), count=1)}"

@@ -216,3 +216,10 @@ def test_the_objects_of_a_file_are_counted() -> None:
     many = b"---\n{kind: A}\n" * 10_001
     (error,) = read_contents(many, "f").errors
     assert error == "f: has more than 10000 objects"
+
+
+def test_json_that_is_not_yaml_is_read_as_kubectl_reads_it_and_told_by_its_first_line() -> None:
+    written = definition() | {"metadata": {"name": "\N{SLICE OF PIZZA}"}}
+    [found] = read_manifests(b"\n" + json.dumps(written, indent=1).encode(), "a.json")
+    assert found.obj["metadata"]["name"] == "\N{SLICE OF PIZZA}"
+    assert found.line_of("spec.scope") == 1

@@ -27,7 +27,10 @@ ORPHANED = 20
 RESYNC, RESYNC_SOON = 30.0, 5.0
 """Seconds between two looks at discovery (``Sync``), and while a server is away."""
 APART = 1.0
-"""Seconds between two looks at discovery, at least: each is work for all kinds, and hundreds may be registered at once."""
+"""Seconds between two looks at discovery, at least: each is work for all kinds, and hundreds may be registered at once.
+
+Changes that are not so far apart are one series.
+"""
 PATIENCE, STEP = 30.0, 0.1
 """Seconds to wait until all objects are known before anything is collected (``InitialSyncTimeout``), and between looks."""
 RECHECK = 30.0
@@ -101,7 +104,7 @@ class GarbageCollection:
         """Tasks about owners whose kind nobody serves."""
         self._rechecks: dict[Claim, Timer] = {}
         self._resync: Timer | None = None
-        self._looked = -APART
+        self._looked = self._changed = -APART
         jitter = Random().random  # noqa: S311 - spreads retries
         self._recorder = EventRecorder(context, COMPONENT, COMPONENT, clock=context.clock, jitter=jitter)
 
@@ -138,10 +141,17 @@ class GarbageCollection:
         self._add(self._graph.forget(obj.uid))
 
     def _discover_soon(self) -> None:
-        """Look at discovery, which may have changed: now, or when the last look is :data:`APART` seconds ago."""
+        """Look at discovery, which may have changed.
+
+        The first change of a series leads to a look now. Those that follow lead to one when they are over, or at least
+        every :data:`RESYNC` seconds: each brings requests to servers that are busy with becoming available.
+        """
         stop_timer(self._resync)
-        left = self._looked + APART - self._context.clock.seconds()
-        self._resync = self._context.clock.callLater(max(left, 0.0), self._queue.add, _DISCOVERY)
+        now = self._context.clock.seconds()
+        self._changed, before = now, self._changed
+        last = max(self._looked, before)
+        at = now if now - last >= APART else min(now + APART, self._looked + RESYNC)
+        self._resync = self._context.clock.callLater(max(at - now, 0.0), self._queue.add, _DISCOVERY)
 
     def _add(self, tasks: list[Task]) -> None:
         for task in tasks:

@@ -305,7 +305,8 @@ def test_many_registrations_are_few_looks_at_discovery() -> None:
         front.seen.clear()
         path = "/apis/apiregistration.k8s.io/v1/apiservices"
         spec = {"version": "v1", "groupPriorityMinimum": 1000, "versionPriority": 15}
-        for number in range(20):
+        looks = []
+        for number in range(62):
             group = f"g{number}.example.com"
             body = {
                 "apiVersion": "apiregistration.k8s.io/v1",
@@ -314,12 +315,13 @@ def test_many_registrations_are_few_looks_at_discovery() -> None:
                 "spec": {"group": group, **spec},
             }
             assert server.request("POST", path, body=body).status == 201
-            server.advance(0.01)
-        assert front.seen.count(("GET", "/apis")) == 1
+            server.advance(RESYNC / 60)
+            looks.append(front.seen.count(("GET", "/apis")))
+        assert (looks[58], looks[-1]) == (1, 2)  # one at the beginning, and one since it goes on for so long
         server.advance(APART)
-        assert front.seen.count(("GET", "/apis")) == 2
+        assert front.seen.count(("GET", "/apis")) == 3
         server.advance(RESYNC_SOON - 1)
-        assert front.seen.count(("GET", "/apis")) == 2
+        assert front.seen.count(("GET", "/apis")) == 3
 
 
 @pytest.mark.parametrize("error", [ServiceUnavailable("away"), NotFound.path()], ids=["away", "no such resource"])

@@ -5,7 +5,7 @@ Twisted's IReactorTime, written so that a type checker understands it.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, Protocol, TypeVar
 
 from twisted.internet.defer import CancelledError, Deferred
@@ -80,3 +80,12 @@ async def sleep(clock: Clock, seconds: float) -> None:
     waiting: Deferred[None] = Deferred(cancelled)
     timer = clock.callLater(seconds, waiting.callback, None)
     await waiting
+
+
+async def in_slices(clock: Clock, seconds: float, steps: Iterable[object]) -> None:
+    """Do long work, step by step, and let others have their turn after each ``seconds`` seconds of it."""
+    until = clock.seconds() + seconds
+    for _ in steps:
+        if clock.seconds() >= until:
+            await sleep(clock, 0)
+            until = clock.seconds() + seconds

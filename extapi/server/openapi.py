@@ -6,7 +6,7 @@ Those of v2, and the documents, are made when they are first asked for.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from email.utils import formatdate
 from functools import partial
 from typing import Any
@@ -15,6 +15,7 @@ import msgspec
 from isal import isal_zlib
 
 from extapi.api.definition import Group
+from extapi.clock import Clock, in_slices
 from extapi.codec.contenttype import APPLY
 from extapi.codec.negotiation import negotiate_openapi
 from extapi.codec.strictjson import encode
@@ -31,6 +32,8 @@ from extapi.server.endpoints import Endpoint, Endpoints, InstalledKinds
 
 IMMUTABLE = 365 * 24 * 3600
 """Seconds for which clients may cache a document that they request by its hash."""
+SLICE = 0.01
+"""Seconds of work on documents before others have their turn."""
 
 
 class OpenAPIDocuments:
@@ -46,6 +49,7 @@ class OpenAPIDocuments:
         v3, v2 = _Parts(installed, maker, "/openapi/v3", v3_part), _Parts(installed, maker, "/openapi/v2", v2_part)
         published = [(kind, version) for kind in installed.endpoints for version in kind.kind.served_versions()]
         older = [v2.of(kind, version) for kind, version in published]
+        self._older = older
         self._v2 = maker.make("/openapi/v2", tuple(older), lambda: SwaggerDocument(lambda: _v2_body(older)))
         self._v3 = {}
         for group in groups:
@@ -63,6 +67,16 @@ class OpenAPIDocuments:
     def paths(self) -> list[str]:
         """The paths to list at ``/``."""
         return ["/openapi/v2", "/openapi/v3", *(f"/openapi/v3/{path}" for path in self._v3)]
+
+    async def prepare(self, path: str, clock: Clock) -> None:
+        """Make what the document at a path is made of, unless it is there: of hundreds of kinds it is seconds of work.
+
+        Args:
+            path: The path under ``/openapi/``.
+            clock: The reactor: others have their turn meanwhile.
+        """
+        made: Iterable[Once[Any]] = {"/openapi/v2": self._older, "/openapi/v3": self._v3.values()}.get(path, ())
+        await in_slices(clock, SLICE, (once() for once in made))
 
     def answer(self, request: Request, path: str) -> Response | None:
         """The response for a path under ``/openapi/``; None for any other."""

@@ -71,6 +71,8 @@ class Router:
             return await self._resource(request, catalogue)
         path = request.info.path.rstrip("/")
         if path not in METRICS:
+            if path.startswith("/openapi/") and request.method in READ_METHODS:
+                await catalogue.openapi.prepare(path, self._clock)
             return self._path(request, catalogue)
         if request.method not in READ_METHODS:
             raise MethodNotAllowed.on_path()

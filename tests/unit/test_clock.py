@@ -5,7 +5,7 @@ from typing import Any
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.task import Clock
 
-from extapi.clock import Late, in_time, sleep, stop_timer
+from extapi.clock import Late, in_slices, in_time, sleep, stop_timer
 
 
 def test_sleep_ends_when_its_time_has_passed() -> None:
@@ -82,3 +82,20 @@ def test_who_waits_may_be_cancelled() -> None:
     waiting.cancel()
     assert results[0].check(CancelledError)
     assert (work.called, clock.getDelayedCalls()) == (True, [])
+
+
+def test_others_have_their_turn_between_slices_of_long_work() -> None:
+    clock = Clock()
+    done: list[str] = []
+
+    def steps() -> Any:
+        for number in range(5):
+            done.append(str(number))
+            clock.rightNow += 0.4
+            yield
+
+    working = Deferred.fromCoroutine(in_slices(clock, 1.0, steps()))
+    while not working.called:
+        done.append("others")
+        clock.advance(0)
+    assert done == ["0", "1", "2", "others", "3", "4"]

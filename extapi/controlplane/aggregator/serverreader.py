@@ -9,12 +9,11 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 
-from twisted.internet.defer import Deferred
 from twisted.logger import Logger
 
 from extapi import TransportError
 from extapi.client.upstream import Upstream
-from extapi.clock import Clock
+from extapi.clock import Clock, in_slices
 from extapi.controlplane.aggregator import discovery, openapi
 from extapi.controlplane.aggregator.coalescing import CoalescedWork, Stopped
 from extapi.controlplane.aggregator.discovery import ServersDiscovery
@@ -137,14 +136,8 @@ class ServerReader:
 
     async def _checked(self, body: bytes) -> bool:
         """Whether a document can be merged; others have their turn meanwhile."""
-        until = self._clock.seconds() + SLICE
         try:
-            for _ in checks(body):
-                if self._clock.seconds() >= until:
-                    turn: Deferred[None] = Deferred()
-                    self._clock.callLater(0, turn.callback, None)
-                    await turn
-                    until = self._clock.seconds() + SLICE
+            await in_slices(self._clock, SLICE, checks(body))
         except (ValueError, RecursionError) as error:
             where = f"{self._upstream.host}:{self._upstream.port}"
             self._log.warn("the OpenAPI document of {where} is left out: {error}", where=where, error=str(error))

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import hashlib
 from email.utils import parsedate_to_datetime
+from typing import Any
 
 import pytest
+from twisted.internet.defer import Deferred
+from twisted.internet.task import Clock
 
 from extapi.testing import InMemoryServer
 from tests.unit.server.cluster import REVIEWS
@@ -123,3 +126,28 @@ def test_the_documents_of_the_core_group(cluster_served: InMemoryServer) -> None
     assert set(reviews["paths"]) == {REVIEWS}
     assert set(reviews["paths"][REVIEWS]) == {"parameters", "post"}
     assert "io.k8s.api.authentication.v1.TokenReviewList" not in reviews["components"]["schemas"]
+
+
+class Slow(Clock):
+    """Each look at this clock takes a second."""
+
+    turns = 0
+
+    def callLater(self, *args: Any, **named: Any) -> Any:  # noqa: N802 - Twisted's name
+        self.turns += 1
+        return super().callLater(*args, **named)
+
+    def seconds(self) -> float:
+        self.rightNow += 1.0
+        return float(self.rightNow)
+
+
+@pytest.mark.parametrize("path", ["/openapi/v2", "/openapi/v3"])
+def test_others_have_their_turn_while_documents_are_made(shop_served: Shop, path: str) -> None:
+    """Of hundreds of kinds they are seconds of work."""
+    clock = Slow()
+    preparing = Deferred.fromCoroutine(shop_served.server.server._served.catalogue.openapi.prepare(path, clock))
+    clock.advance(0)
+    assert preparing.called
+    assert clock.turns >= 3
+    assert shop_served.request("GET", path).status == 200

@@ -8,11 +8,13 @@ nothing of Kubernetes.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 from twisted.internet import error as network
-from twisted.internet.defer import CancelledError
+from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.endpoints import HostnameEndpoint, TCP4ClientEndpoint, TCP6ClientEndpoint
 from twisted.internet.protocol import Factory
 from twisted.protocols.tls import TLSMemoryBIOFactory
@@ -21,7 +23,7 @@ from extapi.client.tls import UpstreamTls
 from extapi.client.transport import ConnectionLost, TransportError
 from extapi.client.upstreamconnection import ArrivingBody, UpstreamConnection
 from extapi.client.upstreamresponse import UpstreamResponse
-from extapi.clock import stop_timer
+from extapi.clock import Late, in_time, stop_timer
 
 CONNECT, HANDSHAKE = 10.0, 10.0
 """Seconds for TCP to connect, and for TLS after that."""
@@ -51,9 +53,17 @@ class Upstream:
         self._sweep: Any = None
         self._closed = False
         self._retired = False
+        self._patient: deque[Deferred[None]] = deque()
+        """Who waits for a connection that is kept, in the order in which they came."""
 
     async def send(
-        self, method: str, request: bytes, *, dedicated: bool = False, upload: ArrivingBody | None = None
+        self,
+        method: str,
+        request: bytes,
+        *,
+        dedicated: bool = False,
+        upload: ArrivingBody | None = None,
+        patience: float = 0.0,
     ) -> UpstreamResponse:
         """Send a whole request, head and body, and wait for the head of the response.
 
@@ -65,10 +75,14 @@ class Upstream:
             request: The bytes to send.
             dedicated: Use a new connection and never reuse it; needed to upgrade.
             upload: The body, if it is still arriving and ``request`` is only the head. Also uses a connection of its own.
+            patience: Seconds to wait for a connection that is in use, if none is idle, before there is another one. Many short
+                requests at once then need few connections, each of which costs both sides milliseconds.
 
         Raises:
             TransportError: No response arrived.
         """
+        if patience and not self._idle and (self._open or self._connecting):
+            await self._kept(patience)
         while self._idle and not dedicated and upload is None:
             try:
                 return await self._idle.pop().send(method, request)
@@ -108,6 +122,8 @@ class Upstream:
         self._idle.append(connection)
         if self._sweep is None:
             self._sweep = self._reactor.callLater(IDLE_SECONDS, self._swept)
+        if self._patient:
+            self._patient.popleft().callback(None)
 
     def forget(self, connection: UpstreamConnection) -> None:
         """Drop a connection that has ended."""
@@ -130,6 +146,13 @@ class Upstream:
         if type(error).__module__.startswith("OpenSSL") and error is not None and error.args and error.args[0]:
             return f"tls: {error.args[0][-1][-1]}"
         return " ".join(str(error).split())
+
+    async def _kept(self, seconds: float) -> None:
+        """Wait until a connection is kept, whose turn it is then to be used; or for ``seconds`` seconds."""
+        waiting: Deferred[None] = Deferred(self._patient.remove)
+        self._patient.append(waiting)
+        with suppress(Late):
+            await in_time(self._reactor, seconds, waiting)
 
     async def _connect(self) -> UpstreamConnection:
         if self._closed:

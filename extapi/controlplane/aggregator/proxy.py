@@ -32,6 +32,8 @@ BODY = 3 * 1024 * 1024
 """Bytes of a request's body (behaviour G9)."""
 DISCOVERY = 5.0
 """Seconds for a request to ``/apis/G/V`` (behaviour D8)."""
+PATIENCE = 0.25
+"""Seconds that the aggregator's own requests wait for a connection before they open one: hundreds of probes begin at once."""
 IDLE = 4 * 3600.0
 """Seconds without traffic after which an upgraded connection is closed."""
 SWITCHING = 101
@@ -195,7 +197,7 @@ class BackendProxy:
         sent = [("Host", f"{upstream.host}:{upstream.port}"), *headers, *identity(user)]
 
         async def get() -> tuple[int, UpstreamResponse, bytes]:
-            response = await upstream.send("GET", request_bytes("GET", path, sent))
+            response = await upstream.send("GET", request_bytes("GET", path, sent), patience=PATIENCE)
             try:
                 return response.status, response, await response.read(DOCUMENT)
             except CancelledError:

@@ -378,3 +378,22 @@ def test_hosts_that_cannot_be_reached(setting: Setting, host: str) -> None:
 def test_an_address_of_version_six_is_in_brackets(setting: Setting) -> None:
     upstream = Upstream(setting.turning.reactor, "::1", 1, setting.tls())
     assert upstream.describe(error.ConnectionRefusedError()) == "dial tcp [::1]:1: connect: connection refused"
+
+
+def test_a_patient_request_waits_for_a_connection_in_use_but_not_for_ever(setting: Setting) -> None:
+    """Hundreds of probes at once would else be hundreds of handshakes."""
+    upstream = setting.upstream()
+    asked = [Deferred.fromCoroutine(upstream.send("GET", GET, patience=patience)) for patience in (0.2, 60.0)]
+    asked.append(Deferred.fromCoroutine(upstream.send("GET", GET, patience=60.0)))
+    asked[2].addErrback(lambda failure: failure.trap(CancelledError))
+    asked[2].cancel()
+    setting.turning.until(lambda: bool(setting.connections) and bool(setting.connections[0].got))
+    asked.append(Deferred.fromCoroutine(upstream.send("GET", GET, patience=0.01)))
+    setting.turning.until(lambda: len(setting.connections) == 2 and bool(setting.connections[1].got))
+    setting.connections[0].sent = b"HTTP/1.1 204 No Content\r\n\r\n"
+    setting.connections[0].write(setting.connections[0].sent)
+    assert [setting.turning.wait(each).status for each in asked[:2]] == [204, 204]
+    assert setting.connections[0].got == GET + GET
+    setting.connections[1].write(setting.connections[0].sent)
+    assert setting.turning.wait(asked[3]).status == 204
+    assert len(setting.connections) == 2

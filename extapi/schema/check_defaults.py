@@ -61,6 +61,8 @@ class DefaultCheck:
         if self._of_author and node.additional is not None:
             yield from self._below(node.additional, join(path, "additionalProperties"))
         for key, sub in node.properties.items():
+            if sub.plain:
+                continue
             at = f"{join(path, 'properties')}[{key}]"
             if node.embedded_resource and key in META and not self._of_author:
                 yield from self._in_meta(sub, at, node, _member(_whole, key))

@@ -89,6 +89,8 @@ def _node(node: Structural, path: str, asked: Asked, at: _Place) -> Iterator[Fie
                 inner = replace(below, no_defaults="inside additionalProperties applying to object metadata")
             yield from _node(node.additional, join(path, "additionalProperties"), asked, inner)
     for key, sub in node.properties.items():
+        if sub.plain:
+            continue
         inner = below
         if (at.root or node.embedded_resource) and key in META:
             inner = replace(below, meta=True, no_defaults=f"in top-level {key}" if at.root else below.no_defaults)

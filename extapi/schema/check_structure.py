@@ -48,7 +48,8 @@ def _node(node: Structural, path: str, level: str) -> Iterator[FieldError]:
                 yield FieldError.invalid(at, node.properties[name].type, "must be string")
         yield from _metadata(node, path, level)
     for key, sub in node.properties.items():
-        yield from _node(sub, f"{join(path, 'properties')}[{key}]", "field")
+        if not sub.plain:
+            yield from _node(sub, f"{join(path, 'properties')}[{key}]", "field")
     if node.items is not None:
         yield from _node(node.items, join(path, "items"), "item")
 
@@ -112,7 +113,8 @@ def _values(node: Structural, path: str) -> Iterator[FieldError]:
             continue
         yield from _branch(branch, join(path, at), skip_any_of=all_of and at == "allOf[0]")
     for at, sub in node.nodes():
-        yield from _values(sub, join(path, at))
+        if not sub.plain:
+            yield from _values(sub, join(path, at))
 
 
 def _int_or_string_patterns(node: Structural) -> tuple[bool, bool]:

@@ -90,6 +90,9 @@ class Structural:
     unsupported: Mapping[str, Any] = field(default_factory=dict)
     """Keywords that structural schemas do not have; :mod:`extapi.schema.check` reports them."""
 
+    plain = False  # without a type, so that it is no field
+    """Whether it is known to be a scalar with nothing that could be wrong by itself. Two of three nodes are; checks pass them by."""
+
     @property
     def types(self) -> tuple[str, ...]:
         """The JSON types that a value may have; empty for any."""
@@ -200,6 +203,9 @@ KEYWORDS: Final[Mapping[str, str]] = {
 
 _KEYWORD_OF: Final = {name: keyword for keyword, name in KEYWORDS.items()}
 _ORDER: Final = {name: position for position, name in enumerate(_KEYWORD_OF)}
+_SCALARS: Final = frozenset({"boolean", "integer", "number", "string"})
+_HARMLESS: Final = frozenset({"type", "description", "title", "format", "nullable", "enum"})
+"""Fields that are never wrong in a scalar."""
 _NOTHING: Final[Mapping[str, Any]] = {}
 _ANY = {"default", "example"}
 _NESTED = {"properties", "additional_properties", "items", "all_of", "any_of", "one_of", "not_"}
@@ -275,6 +281,8 @@ def _made(fields: dict[str, Any], unsupported: dict[str, Any]) -> Structural:
     node.__dict__["unsupported"] = unsupported or _NOTHING
     if "properties" not in fields:
         node.__dict__["properties"] = _NOTHING
+        if not unsupported and fields.get("type") in _SCALARS and fields.keys() <= _HARMLESS:
+            node.__dict__["plain"] = True
     return node
 
 
@@ -287,6 +295,7 @@ def replace(node: Structural, **changes: Any) -> Structural:
     """The node with other values of some fields. Sets no fields but those that the node has, unlike ``dataclasses.replace``."""
     made = object.__new__(Structural)
     made.__dict__.update(node.__dict__)
+    made.__dict__.pop("plain", None)
     made.__dict__.update(changes)
     return made
 

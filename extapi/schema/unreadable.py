@@ -25,7 +25,7 @@ def unreadable(node: Structural) -> str:
     if node.unsupported.get("items"):
         return "OpenAPIV3Schema 'items' must be a schema, but is an array"
     for _, sub in node.nodes():
-        if why := unreadable(sub):
+        if not sub.plain and (why := unreadable(sub)):
             return why
     return ""
 

@@ -136,7 +136,10 @@ def walk(node: Structural) -> Iterator[Structural]:
     while waiting:
         found = waiting.pop()
         yield found
-        waiting += (sub for _, sub in (*found.branches(), *found.nodes()))
+        if not found.plain:
+            waiting += found.properties.values()
+            waiting += (sub for _, sub in found.branches())
+            waiting += (sub for sub in (found.additional, found.items) if sub is not None)
 
 
 def _any(schemas: Iterable[_Schema], wanted: Callable[[Structural], bool]) -> bool:

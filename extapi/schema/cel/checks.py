@@ -137,6 +137,8 @@ class _Check:
             at = join(path, "additionalProperties")
             self.visit(node.additional, at, _below(declared, node.additional), inner, uncorrelatable)
         for key, sub in node.properties.items():
+            if sub.plain:
+                continue
             at = f"{join(path, 'properties')}[{key}]"
             seen = None if declared is None else declared.properties.get(key)
             self.visit(sub, at, seen or declare(sub, root=sub.embedded_resource), inner, uncorrelatable)

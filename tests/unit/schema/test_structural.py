@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from extapi.schema.structural import KEYWORDS, MAX_DEPTH, MISSING, Structural, from_openapi
+from extapi.schema.structural import KEYWORDS, MAX_DEPTH, MISSING, Structural, from_openapi, replace
 
 FULL: dict[str, Any] = {
     "type": "object",
@@ -142,3 +142,27 @@ def test_types_of_int_or_string() -> None:
     assert Structural(int_or_string=True).types == ("integer", "string")
     assert Structural(type="array").types == ("array",)
     assert Structural().types == ()
+
+
+@pytest.mark.parametrize(
+    ("schema", "plain"),
+    [
+        ({"type": "string", "description": "d", "format": "date", "nullable": True, "enum": ["a"], "title": "t"}, True),
+        ({"type": "integer"}, True),
+        ({"type": "object"}, False),
+        ({"type": "array"}, False),
+        ({"type": "null"}, False),
+        ({"description": "d"}, False),
+        ({"type": "string", "default": 1}, False),
+        ({"type": "string", "pattern": "("}, False),
+        ({"type": "string", "properties": {}}, False),
+        ({"type": "string", "x-kubernetes-validations": [{"rule": "1"}]}, False),
+        ({"type": "string", "x-kubernetes-list-type": "set"}, False),
+        ({"type": "string", "$ref": "a"}, False),
+    ],
+)
+def test_checks_pass_by_what_cannot_be_wrong(schema: dict[str, Any], plain: bool) -> None:
+    node = from_openapi(schema)
+    assert node.plain is plain
+    assert node == Structural(**{name: getattr(node, name) for name in Structural.__dataclass_fields__})
+    assert not replace(node, default=1).plain

@@ -24,7 +24,7 @@ from extapi.registry.feed import KindFeed
 from extapi.registry.kinds import serve_kinds
 from extapi.registry.served import ServedKind
 from extapi.registry.shared import SharedKind
-from extapi.registry.storedversions import UnknownStoredVersion, check_stored_versions
+from extapi.registry.storedversions import UnknownStoredVersion, check_all_stored_versions
 from extapi.server.catalogue import Caches, Catalogue, Feeds, build_catalogue, end_author_watches, stored_together
 from extapi.server.replicas import Replicas
 from extapi.storage.base import Backend, Unavailable
@@ -101,8 +101,8 @@ class CurrentCatalogue:
         self._started = True
 
     async def _check_stored(self) -> None:
-        for kind, *_ in stored_together(self.catalogue.kinds).values():
-            await check_stored_versions(self._backend, kind)
+        together = stored_together(self.catalogue.kinds)
+        await check_all_stored_versions(self._backend, [kind for kind, *_ in together.values()])
 
     def storing(self) -> list[ServedKind]:
         """All kinds with which requests read and store objects now."""
@@ -244,6 +244,7 @@ class CurrentCatalogue:
         storing: dict[bytes, list[ServedKind]] = {}
         for before in self.storing():
             storing.setdefault(before.layout.prefix, []).append(before)
+        new = []
         for prefix, (kind, *_) in stored_together(kinds).items():
             if kind in self.catalogue.installed.endpoints:
                 continue
@@ -254,7 +255,8 @@ class CurrentCatalogue:
                         f"objects of {qualified(kind.kind.name, kind.group)} are still being stored in {before.kind.storage}, which "
                         "is none of its new versions; store them in another version first, then drop this one",
                     )
-            await check_stored_versions(self._backend, kind)
+            new.append(kind)
+        await check_all_stored_versions(self._backend, new)
 
     def _open_caches(self, kinds: Sequence[ServedKind], before: Catalogue | None) -> Caches:
         """The caches of stored kinds: those that ``before`` has of the same kinds, or new ones, which are empty."""

@@ -13,7 +13,13 @@ from twisted.internet.task import Clock
 from extapi import Object
 from extapi.api.definition import Kind, Version
 from extapi.registry.served import ServedKind
-from extapi.registry.storedversions import PAGE, UnknownStoredVersion, check_stored_versions
+from extapi.registry.storedversions import (
+    PAGE,
+    TOGETHER,
+    UnknownStoredVersion,
+    check_all_stored_versions,
+    check_stored_versions,
+)
 from extapi.storage.memory import MemoryBackend
 
 RECORD = b"/extapi/storedversions/g.example.com/things"
@@ -127,3 +133,32 @@ def test_the_core_group_has_a_place_of_its_own(store: MemoryBackend) -> None:
     now(store.commit(b"/registry/core/things/default/a", value, expected=0))
     with pytest.raises(UnknownStoredVersion, match=r"the store holds objects of Thing in versions .*: 1 in v0;"):
         now(check_stored_versions(store, core))
+
+
+class SlowStore(MemoryBackend):
+    """A store that answers when it is told to."""
+
+    def __init__(self) -> None:
+        super().__init__(Clock())
+        self.asked: list[Deferred[None]] = []
+
+    async def get(self, key: bytes) -> Any:
+        self.asked.append(Deferred())
+        await self.asked[-1]
+        return await super().get(key)
+
+
+def test_many_kinds_are_checked_together_but_not_all() -> None:
+    """The writes of some hundred records, one after the other, are as many waits for the disk."""
+    store = SlowStore()
+    end: list[Any] = []
+    kinds = [kind("v1", "v1")] * (TOGETHER - 1) + [kind("v2", "v2")] + [kind("v1", "v1")]
+    now(store.commit(RECORD, b'["v1"]', expected=0))
+    add(store, "old", "v1")
+    checking = Deferred.fromCoroutine(check_all_stored_versions(store, kinds))
+    checking.addErrback(lambda failure: end.append(failure.type))
+    assert len(store.asked) == TOGETHER
+    for each in store.asked[:]:
+        each.callback(None)
+    assert end == [UnknownStoredVersion]
+    assert len(store.asked) == TOGETHER

@@ -31,13 +31,14 @@ class Availability:
             for group in groups
             for version in group.versions
         }
-        self._all = len(self._missing)
+        self.all = len(self._missing)
+        """How many there are."""
         self._answered: set[str] = set()
 
     @property
     def found(self) -> int:
         """How much is there: it grows when a version is available, answers, or has its schemas published."""
-        return len(self._answered) + self._all - len(self._missing)
+        return len(self._answered) + self.all - len(self._missing)
 
     def missing(self) -> str | None:
         """Why a version does not answer yet, and which others do not; None if all have.

@@ -101,6 +101,7 @@ def wait_available(
         availability.missing,
         "the API to be available",
         seconds=_DAY if foreground else 60,
-        interval=0.03,
+        # A question about hundreds of versions is work for the control plane, which is busy with them.
+        interval=max(0.03, availability.all / 1000),
         found=lambda: availability.found,
     )

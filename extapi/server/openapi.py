@@ -75,7 +75,11 @@ class OpenAPIDocuments:
             path: The path under ``/openapi/``.
             clock: The reactor: others have their turn meanwhile.
         """
-        made: Iterable[Once[Any]] = {"/openapi/v2": self._older, "/openapi/v3": self._v3.values()}.get(path, ())
+        made: Iterable[Once[Any]] = ()
+        if path == "/openapi/v2":
+            made = self._older
+        elif path == "/openapi/v3":
+            made = self._v3.values()
         await in_slices(clock, SLICE, (once() for once in made))
 
     def answer(self, request: Request, path: str) -> Response | None:

@@ -32,7 +32,7 @@ BODY = 3 * 1024 * 1024
 """Bytes of a request's body (behaviour G9)."""
 DISCOVERY = 5.0
 """Seconds for a request to ``/apis/G/V`` (behaviour D8)."""
-PATIENCE = 0.25
+PATIENCE = 1.0
 """Seconds that the aggregator's own requests wait for a connection before they open one: hundreds of probes begin at once."""
 IDLE = 4 * 3600.0
 """Seconds without traffic after which an upgraded connection is closed."""

@@ -92,12 +92,8 @@ class ManagedConversion(Conversion):
             return await self._rewritten(after, api_version)
         served, atom = self._kind.versions[_version(api_version)], self._kind.atoms[api_version]
         earlier, later = (self._by_hub(each, api_version, without_nulls) for each in (before, after))
-        found = compare(earlier, later, atom)
-        if found.changed:
-            made = later  # what is left depends on what was given up
-        else:
-            made = without_nulls(remove(merged, found.removed, atom), served.structural) if found.removed else merged
-        own: Obj = json_copy(made)
+        gone = compare(earlier, later, atom).removed
+        own: Obj = json_copy(without_nulls(remove(merged, gone, atom), served.structural) if gone else merged)
         served.default_applied(own)
         return own
 

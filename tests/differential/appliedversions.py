@@ -20,6 +20,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from random import Random
 from threading import Lock
@@ -187,6 +188,8 @@ class Run:
             return self._apply(made, version, schema, now, before, name, subresource, who)
         who = random.choice(("u", "controller"))
         part = subresource or "spec"
+        if random.random() < 0.1:
+            return Step("PUT", version, "", who, change=partial(_with_other_version, made=made, seed=random.random()))
         if random.random() < 0.5:
             patch = managedkinds.changed(now.get(part) or {}, schema["properties"][part], random)
             body: dict[str, Any] = {part: patch}
@@ -240,6 +243,19 @@ class Run:
             return Step("PATCH", version, "scale", "scaler", MERGE, spec)
         body = {"apiVersion": "autoscaling/v1", "kind": "Scale", "metadata": {"name": name}, **spec}
         return Step("PATCH", version, "scale", "scaler", APPLY, body, force=True)
+
+
+def _with_other_version(obj: Any, *, made: MadeKind, seed: float) -> Any:
+    """The object, one of whose managers has it in another version, which may be one that is not served."""
+    random = Random(seed)  # noqa: S311 - the same on all sides
+    entries = sorted(
+        obj["metadata"].get("managedFields", ()), key=lambda each: json.dumps({**each, "time": ""}, sort_keys=True)
+    )
+    if entries:
+        other = random.choice(list(made.schemas))
+        entries[random.randrange(len(entries))]["apiVersion"] = f"{GROUP}/{other}"
+        obj["metadata"]["managedFields"] = entries
+    return obj
 
 
 def _written(side: Side, definition: Definition, name: str, step: Step) -> tuple[int, Any]:

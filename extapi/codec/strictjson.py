@@ -21,7 +21,8 @@ import msgspec
 from extapi.api.jsonvalue import (
     NumberRangeError,
     has_long_number,
-    is_plain,
+    in_order,
+    looked_at,
     read_clamped,
     read_float,
     read_integer,
@@ -241,10 +242,11 @@ def encode(obj: Any) -> bytes:
     Raises:
         NotJSONError: The value is not JSON, or clients could not read it.
     """
-    if not is_plain(obj):
-        obj = written(obj)
     try:
-        return _escaped(_encoder.encode(obj))
+        plain, narrow = looked_at(obj)
+        if not narrow:
+            obj = in_order(obj)
+        return _escaped(_encoder.encode(obj if plain else written(obj)))
     except (TypeError, ValueError, RecursionError):
         written(obj)  # raises an error that says where
         raise

@@ -262,6 +262,12 @@ case("proxy: headers", lambda value: request_bytes("GET", "/", [("a", value)]), 
 # -- bodies -----------------------------------------------------------------------------------------------------------
 
 _JSON = [" ", "[", '"', '["a",', '"\\', "1", "-", "1.", "[1,", "\\u", "{", '{"a":', "t", '{"":1,', "[[],"]
+case(
+    "json: a small member behind many in order",
+    strictjson.encode,
+    lambda: {**dict.fromkeys(sorted(f"k{number}" for number in range(SIZE // 11)), 1), "a": 1},
+    lambda: [{**dict.fromkeys([f"k{number:03}" for number in range(255)], 1), "a": 1} for _ in range(SIZE // 2048)],
+)
 case("json", strictjson.decode, *[lambda unit=unit: fill(unit).encode() for unit in _JSON])
 case(
     "json: bytes that are no UTF-8",

@@ -16,16 +16,19 @@ import pytest
 from hypothesis import given, strategies as st
 
 from extapi.api.jsonvalue import (
+    WIDE,
     NotJSONError,
     NumberRangeError,
     check_json,
     go_json,
     has_long_number,
     has_surrogates,
+    in_order,
     is_plain,
     json_copier,
     json_copy,
     json_equal,
+    looked_at,
     read_clamped,
     read_float,
     read_integer,
@@ -304,3 +307,18 @@ def test_each_becomes_one_replacement_character(text: str) -> None:
 def test_a_pair_stays_two() -> None:
     """Python's JSON decoder joins those that are escaped one after the other: what is left are two accidents."""
     assert without_surrogates("\ud83c\udf55") == "\ufffd\ufffd"
+
+
+@pytest.mark.parametrize(("members", "narrow"), [(15, True), (WIDE - 1, True), (WIDE, False), (70_000, False)])
+def test_wide_objects_are_seen_wherever_they_are(members: int, narrow: bool) -> None:
+    wide = dict.fromkeys((f"k{number}" for number in range(members)), 1)
+    assert looked_at({"a": [1, {"b": wide}]}) == (True, narrow)
+
+
+def test_members_of_wide_objects_alone_are_sorted() -> None:
+    wide = {f"k{number:03}": {"b": 1, "a": 2} for number in reversed(range(WIDE))}
+    made = in_order([{"z": wide, "y": 1}])
+    assert made == [{"z": wide, "y": 1}]
+    assert list(made[0]) == ["z", "y"]
+    assert list(made[0]["z"]) == sorted(wide)
+    assert list(made[0]["z"]["k000"]) == ["b", "a"]

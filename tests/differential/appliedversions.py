@@ -126,7 +126,8 @@ class Run:
             done.append(str(step))
             answers = {side: _written(each, definition, name, step) for side, each in self.sides.items()}
             self.steps += 1
-            if not self._same(made, definition, live, done, answers, step):
+            empty = _has_empty_item([step.body, *configs.values()])
+            if not self._same(made, definition, live, done, answers, step, empty=empty):
                 return
             code, content = answers[next(iter(answers))]
             self.codes[f"{step.method} {code}"] += 1
@@ -137,7 +138,7 @@ class Run:
                 configs[step.manager, step.subresource] = step.body
             for version in made.served:
                 shown = {side: _read(each, definition, version, name) for side, each in self.sides.items()}
-                if not self._same(made, definition, live, [*done, f"GET {version}"], shown, step):
+                if not self._same(made, definition, live, [*done, f"GET {version}"], shown, step, empty=empty):
                     return
 
     def _same(
@@ -148,13 +149,15 @@ class Run:
         done: Sequence[str],
         answers: Mapping[str, Any],
         step: Step,
+        *,
+        empty: bool,
     ) -> bool:
-        """Whether a sequence goes on: all say the same."""
+        """Whether a sequence goes on: all say the same. ``empty``: an item without any field was applied."""
         (first, theirs), *others = answers.items()
         for side, ours in others:
             if _neutral(theirs) == _neutral(ours):
                 continue
-            why = _named(made, live, theirs, ours, step)
+            why = _named(made, live, theirs, ours, step, empty=empty)
             if why:
                 self.named[why] += 1
                 return False
@@ -334,17 +337,21 @@ def _unlike(theirs: Any, ours: Any, path: str) -> Iterator[str]:
         yield f"{path}: theirs {theirs!r} ours {ours!r}"
 
 
-def _named(made: MadeKind, live: Any, theirs: tuple[int, Any], ours: tuple[int, Any], step: Step) -> str:
+def _named(
+    made: MadeKind, live: Any, theirs: tuple[int, Any], ours: tuple[int, Any], step: Step, *, empty: bool
+) -> str:
     """The name of a difference on purpose, which ends a sequence; empty if it is none. All else has to be the same.
 
     Where the original refuses an apply, the object has to have what was applied, unless it is refused here for another reason.
     """
     one, two = _neutral(theirs), _neutral(ours)
+    # Metadata are not written through a subresource.
+    sent = {part: step.body[part] for part in ("spec", "status") if part in (step.body or ())}
     if one[0] == 500:
         message = theirs[1]["message"]
         if step.subresource == "scale" and step.content_type == APPLY and "Kind=Scale" in message:
             return "an apply of a scale is 500" if two[0] == 200 else ""
-        if two[0] not in (409, 422) and not (two[0] in (200, 201) and has(ours[1], step.body)):
+        if two[0] not in (409, 422) and not (two[0] in (200, 201) and has(ours[1], sent)):
             return ""
         if made.hooked and "invalid metadata of type <nil> in input object" in message:
             return "an apply is refused, since all metadata were taken away"
@@ -358,13 +365,15 @@ def _named(made: MadeKind, live: Any, theirs: tuple[int, Any], ours: tuple[int, 
     if isinstance(made, TypedKind) and one[0] in (200, 201) and two[0] == 422:
         missing = all(each["reason"] == "FieldValueRequired" for each in ours[1]["details"]["causes"])
         return "a required field that is missing is filled in by the webhook" if missing else ""
-    if one[0] == 422 and two[0] == 200 and _is_emptied_item(theirs[1], step.body) and has(ours[1], step.body):
+    if one[0] == 422 and two[0] == 200 and _is_emptied_item(theirs[1], step.body) and has(ours[1], sent):
         return "an apply is refused, since an item of defaulted keys is null"
     if one[0] != two[0] or one[0] >= 300:
         return ""
     parts = [{name: each[1].get(name) for name in ("spec", "status")} for each in (ours, theirs)]
-    if one[2] == two[2] and _has_empty_item(step.body) and has(ours[1], step.body) and has(*parts):
+    if empty and has(ours[1], sent) and has(*parts):
         return "an item of defaulted keys is lost"
+    if isinstance(made, TypedKind) and _without_empty(one[1]) == _without_empty(two[1]) and one[2] == two[2]:
+        return "types leave out an empty object that is their default"
     if one[1] == two[1] and not one[2] and _misfits(made, live, ours[1]):
         return "managers are forgotten, since the object does not fit the type of another version"
     if one[2] == two[2] and (_has_empty_metadata(step.body) or _has_null(step.body)):
@@ -372,6 +381,10 @@ def _named(made: MadeKind, live: Any, theirs: tuple[int, Any], ours: tuple[int, 
         if _neutral(theirs) == two:
             return "an apply of what is dropped is a change"
     return ""
+
+
+def _without_empty(obj: Any) -> Any:
+    return {name: value for name, value in obj.items() if value != {}}
 
 
 def _misfits(made: MadeKind, *objects: Any) -> bool:

@@ -202,8 +202,9 @@ def _fill_in(of: Schema, random: Random) -> None:
 
 
 def _fit(value: Any, of: Schema) -> Any:
-    """The value as a default: kube-apiserver refuses one that breaks its schema, and tidies objects that are embedded in it."""
-    return None if of.get("format") or '"metadata"' in json.dumps(value) else value
+    """The value as a default: kube-apiserver refuses one that breaks its schema, and tidies nulls and embedded objects in it."""
+    text = json.dumps(value)
+    return None if of.get("format") or '"metadata"' in text or "null" in text else value
 
 
 def _without_defaults(of: Schema) -> None:

@@ -48,11 +48,11 @@ class Availability:
         """
         first = ""
         try:
-            with self._client.kept():
-                services = {item["metadata"]["name"]: item for item in self._client.get(APISERVICES)["items"]}
-                published = self._client.get("/openapi/v3")["paths"]
+            with self._client.kept() as client:
+                services = {item["metadata"]["name"]: item for item in client.get(APISERVICES)["items"]}
+                published = client.get("/openapi/v3")["paths"]
                 for name in list(self._missing):
-                    problem = self._problem(name, services.get(name, {}), published)
+                    problem = self._problem(client, name, services.get(name, {}), published)
                     if problem is None:
                         del self._missing[name]
                     elif not first:
@@ -62,7 +62,9 @@ class Availability:
         others = [name for name in self._missing if not first.startswith(f"{name}: ")]
         return f"{first}; also missing: {shortened(others)}" if first and others else first or None
 
-    def _problem(self, name: str, service: Mapping[str, Any], published: Collection[str]) -> str | None:
+    def _problem(
+        self, client: KubeClient, name: str, service: Mapping[str, Any], published: Collection[str]
+    ) -> str | None:
         conditions = {each["type"]: each for each in (service.get("status") or {}).get("conditions") or ()}
         available = conditions.get("Available", {"status": "Unknown", "message": "it has not been checked yet"})
         if available["status"] != "True":
@@ -70,7 +72,7 @@ class Availability:
         path = self._missing[name]
         if name not in self._answered:
             try:
-                self._client.request("GET", f"/{path}")
+                client.request("GET", f"/{path}")
             except (KubeError, TransportError) as error:
                 return str(error)
             self._answered.add(name)

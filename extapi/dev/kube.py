@@ -10,7 +10,8 @@ import base64
 import json
 import math
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
+from copy import copy
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl
@@ -48,18 +49,21 @@ class KubeClient:
         self._kept: tuple[Any, HttpTransport] | None = None
 
     @contextmanager
-    def kept(self) -> Iterator[None]:
-        """Use one connection for all requests within, which is much less work; nothing may fork meanwhile."""
+    def kept(self) -> Iterator[KubeClient]:
+        """The same client with one connection for all requests within, which is much less work; nothing may fork meanwhile.
+
+        It is for one thread. This one, whose calls have nothing in common, is for any.
+        """
         from extapi.client.http import HttpTransport  # noqa: PLC0415 - extapi dev --user calls nobody
         from extapi.privatereactor import drive, private_reactor  # noqa: PLC0415 - the same
 
         with private_reactor() as reactor:
             transport = HttpTransport(reactor, self._credentials)
-            before, self._kept = self._kept, (reactor, transport)
+            client = copy(self)
+            client._kept = (reactor, transport)  # noqa: SLF001 - of this class
             try:
-                yield
+                yield client
             finally:
-                self._kept = before
                 drive(reactor, transport.close())
 
     def request(self, method: str, path: str, body: Any = None, content_type: str = "application/json") -> bytes:
@@ -69,6 +73,9 @@ class KubeClient:
             KubeError: The answer is an error.
             TransportError: There is no answer.
         """
+        if self._kept is None:
+            with self.kept() as client:
+                return client.request(method, path, body, content_type)
         from extapi.privatereactor import drive  # noqa: PLC0415 - extapi dev --user calls nobody
 
         path, _, query = path.partition("?")
@@ -76,11 +83,9 @@ class KubeClient:
         content = None if body is None else json.dumps(body).encode()
         parameters = parse_qsl(query, keep_blank_values=True)
         request = ClientRequest(method, path, query=parameters, headers=headers, body=content, timeout=_TIMEOUT)
-        with nullcontext() if self._kept else self.kept():
-            assert self._kept is not None  # noqa: S101 - the context has set it
-            reactor, transport = self._kept
-            # Its time is bound by that of the request.
-            status, data = drive(reactor, _exchange(transport, request), timeout=math.inf)
+        reactor, transport = self._kept
+        # Its time is bound by that of the request.
+        status, data = drive(reactor, _exchange(transport, request), timeout=math.inf)
         if status >= 300:
             raise KubeError(status, _message(data))
         return data

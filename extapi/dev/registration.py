@@ -52,9 +52,9 @@ def authorize(client: KubeClient, needs: Sequence[PolicyRule] = ()) -> None:
     Raises:
         KubeError: Kube-apiserver refused.
     """
-    with client.kept():
+    with client.kept() as kept:
         for path, obj in _rights(needs):
-            client.apply(path, obj)
+            kept.apply(path, obj)
 
 
 def register(client: KubeClient, groups: Sequence[GroupVersions], *, port: int, ca: Path, stamp: str = "") -> None:
@@ -72,13 +72,13 @@ def register(client: KubeClient, groups: Sequence[GroupVersions], *, port: int, 
     bundle = base64.b64encode(ca.read_bytes()).decode()
     wanted = {obj["metadata"]["name"]: _stamped(obj, stamp) for obj in _api_services(groups, port, bundle)}
     label, value = next(iter(_LABELS.items()))
-    with client.kept():
-        client.apply(f"/api/v1/namespaces/{NAMESPACE}/services/{SERVICE}", service)
-        for item in client.get(f"{APISERVICES}?labelSelector={label}%3D{value}")["items"]:
+    with client.kept() as kept:
+        kept.apply(f"/api/v1/namespaces/{NAMESPACE}/services/{SERVICE}", service)
+        for item in kept.get(f"{APISERVICES}?labelSelector={label}%3D{value}")["items"]:
             if item["metadata"]["name"] not in wanted:
-                client.delete(f"{APISERVICES}/{item['metadata']['name']}")
+                kept.delete(f"{APISERVICES}/{item['metadata']['name']}")
         for name, obj in wanted.items():
-            client.apply(f"{APISERVICES}/{name}", obj)
+            kept.apply(f"{APISERVICES}/{name}", obj)
 
 
 def first_resources(client: KubeClient, groups: Sequence[GroupVersions]) -> list[str]:

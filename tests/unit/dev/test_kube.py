@@ -41,6 +41,23 @@ def test_an_object_that_is_there_gets_what_is_applied_and_keeps_the_rest(server:
     assert "application/merge-patch+json" in server.types
 
 
+def test_a_call_is_alone_even_while_another_thread_has_one(server: Recorder, monkeypatch: pytest.MonkeyPatch) -> None:
+    client, answer = server.client(), server.answer
+    server.objects |= {"/outer": {"a": 1}, "/inner": {"b": 2}}
+    inner = []
+
+    def meanwhile(method: str, path: str, body: bytes) -> tuple[int, bytes]:
+        if path == "/outer":
+            inner.append(client.get("/inner"))  # in the thread of the server, before it answers
+        return answer(method, path, body)
+
+    monkeypatch.setattr(server, "answer", meanwhile)
+    assert client.get("/outer") == {"a": 1}
+    with client.kept() as kept:
+        assert kept.get("/outer") == {"a": 1}
+    assert inner == [{"b": 2}] * 2
+
+
 def test_an_error_has_the_code_and_the_message_of_its_status(server: Recorder) -> None:
     with pytest.raises(KubeError, match=r"^404: /api/v1/nothing not found$") as refused:
         server.client().get("/api/v1/nothing")

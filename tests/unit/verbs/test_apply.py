@@ -155,13 +155,15 @@ def test_versions_share_managers(shop_served: Shop) -> None:
     assert managers(forced) == [("second", "Apply", "")]
 
 
-def test_a_conversion_that_fails_is_an_error_and_nobody_is_forgotten(shop_served: Shop) -> None:
+def test_a_conversion_that_fails_stops_an_apply_and_makes_an_update_forget_nobody(shop_served: Shop) -> None:
     """kubernetes#136919: kube-apiserver forgets all managers. ``66`` cannot be converted to v1alpha1."""
     apply(shop_served, widget(version="v1alpha1", spec={"inches": "3in"}), path=f"{ALPHAS}/w")
     before = shop_served.get()
-    answer = shop_served.merge({"spec": {"size": 66}})
+    answer = apply(shop_served, widget(spec={"size": 66}), "second", force="true")
     assert (answer.status, failure(answer)["reason"]) == (500, "InternalError")
     assert shop_served.get() == before
+    assert shop_served.merge({"spec": {"size": 66}}).status == 200
+    assert managers(shop_served.get()) == [("me", "Apply", ""), ("unknown", "Update", "")]
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Coroutine, Mapping, Sequence
@@ -420,9 +421,8 @@ def _judged(of: Kind, request: Mapping[str, Any], error: str, ours: Mapping[str,
     """
     if "failed to create typed patch object" in error:
         return "error" in ours
-    if "may not have a null element" not in error and not any(
-        _misfits(of, each) for each in (request["live"], request["object"], ours.get("object"))
-    ):
+    reasons = of.made.lost or "may not have a null element" in error or _has_bare_item(request)
+    if not reasons and not any(_misfits(of, each) for each in (request["live"], request["object"], ours.get("object"))):
         return False
     if "object" not in ours:
         return "error" in ours or ours["status"]["reason"] == "Conflict"
@@ -432,8 +432,12 @@ def _judged(of: Kind, request: Mapping[str, Any], error: str, ours: Mapping[str,
 
 
 def _is_loss(of: Kind, request: Mapping[str, Any], theirs: Mapping[str, Any], ours: Mapping[str, Any]) -> bool:
-    """Whether Go loses fields on the way to another version and back, although the manager gives up nothing, and we do not."""
-    if not of.made.lost or request["op"] != "apply":
+    """Whether Go loses what we keep.
+
+    That is fields on the way to another version and back, though the manager gives up nothing, or an item whose keys have
+    defaults and that somebody applies as an empty object.
+    """
+    if request["op"] != "apply" or not (of.made.lost or _has_bare_item(request)):
         return False
     if "object" not in ours:  # what Go has lost is no conflict there
         return ours["status"]["reason"] == "Conflict" and not has(theirs.get("object"), request["object"])
@@ -441,6 +445,15 @@ def _is_loss(of: Kind, request: Mapping[str, Any], theirs: Mapping[str, Any], ou
     return has(ours["object"], request["object"]) and all(
         has(ours["object"].get(part), kept.get(part)) for part in ("spec", "status")
     )
+
+
+def _has_bare_item(request: Mapping[str, Any]) -> bool:
+    """Whether somebody manages an item of a list and no field of it."""
+    entries = (request["live"] or {}).get("metadata", {}).get("managedFields", ())
+    return _BARE_ITEM.search(json.dumps(entries)) is not None
+
+
+_BARE_ITEM = re.compile(r'"k:\{(\\.|[^"\\])*": \{\}')
 
 
 def _anonymous(answer: Mapping[str, Any]) -> str:

@@ -441,7 +441,7 @@ def _is_loss(of: Kind, request: Mapping[str, Any], theirs: Mapping[str, Any], ou
         return False
     if "object" not in ours:  # what Go has lost is no conflict there
         return ours["status"]["reason"] == "Conflict" and not has(theirs.get("object"), request["object"])
-    kept = theirs.get("object") or request["live"]
+    kept = theirs.get("object") or {}  # nothing, if it was refused for a conflict about what was lost
     return has(ours["object"], request["object"]) and all(
         has(ours["object"].get(part), kept.get(part)) for part in ("spec", "status")
     )

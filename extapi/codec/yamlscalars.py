@@ -7,7 +7,7 @@ Source: ``go.yaml.in/yaml/v2`` resolve.go; for keys ``sigs.k8s.io/yaml``.
 
 from __future__ import annotations
 
-import binascii
+import base64
 import calendar
 import math
 import struct
@@ -17,6 +17,7 @@ from typing import Any
 
 from extapi.api.jsonvalue import without_surrogates
 from extapi.api.strconv import has_pattern, only_digits
+from extapi.codec.gobytes import canonical_bytes
 from extapi.errors import go_float, go_quote
 
 __all__ = ["MERGE", "TAG", "Scalar", "YAMLError", "is_ambiguous", "resolve", "scalar_key", "scalar_value", "shown_key"]
@@ -100,13 +101,10 @@ def _tagged(tag: str, text: str) -> Scalar:
 
 def _binary(text: str) -> str:
     """What base64 stands for, as JSON shows it. Line breaks are ignored; blanks are wrong."""
-    text = text.replace("\r", "").replace("\n", "")
     try:
-        data = binascii.a2b_base64(text, strict_mode=True)
-    except ValueError:  # binascii's own error is one
-        data = None
-    if data is None or len(text) % 4:
-        raise YAMLError("yaml: !!binary value contains invalid base64 data")
+        data = base64.b64decode(canonical_bytes(text))
+    except ValueError:
+        raise YAMLError("yaml: !!binary value contains invalid base64 data") from None
     # Each bad byte becomes a character, as in Go; "replace" joins some of them.
     return without_surrogates(data.decode("utf-8", "surrogateescape"))
 

@@ -30,10 +30,6 @@ from extapi.errors import go_float
 
 __all__ = ["YAMLError", "decode", "encode_yaml", "is_merge"]
 
-MAX_ALIASED = 1_000_000
-"""Bytes that the aliases of a document may add in total; each node counts with :data:`_NODE`."""
-_NODE = 16
-
 
 def decode(data: bytes, *, max_depth: int = MAX_DEPTH, overriding: bool = True) -> Decoded:
     """The first document of ``data`` (None if there is none), and texts about its duplicate keys; the last one wins.
@@ -76,7 +72,6 @@ class _Decoder:
 
     max_depth: int
     overriding: bool
-    aliased: int = 0
     aliases: list[AliasNode] = field(default_factory=list)
     """Those that are being read."""
     is_infinite: bool = False
@@ -90,7 +85,6 @@ class _Decoder:
             value = self.value(node.target, depth)
             self.aliases.pop()
             return value
-        self._count(node)
         if isinstance(node, ScalarNode):
             value = scalar_value(node.tag, node.text, implicit=node.implicit)
             self.is_infinite |= isinstance(value, float) and not math.isfinite(value)
@@ -110,12 +104,6 @@ class _Decoder:
         if any(each is alias for each in self.aliases):
             raise YAMLError(f"yaml: anchor '{alias.name}' value contains itself")
         self.aliases.append(alias)
-
-    def _count(self, node: ScalarNode | ListNode | MapNode) -> None:
-        if self.aliases:
-            self.aliased += _NODE + (len(node.text) if isinstance(node, ScalarNode) else 0)
-            if self.aliased > MAX_ALIASED:
-                raise YAMLError("yaml: document contains excessive aliasing")
 
     def _check_depth(self, depth: int) -> None:
         """Aliases can make a document deeper than it is written."""
@@ -148,7 +136,6 @@ class _Decoder:
                 raise YAMLError("yaml: map merge requires map or sequence of maps as the value")
             if isinstance(source, AliasNode):
                 self._enter(source)
-            self._count(target)
             # Deeper, though its pairs are not: merges of merges are as many calls in each other.
             self._check_depth(depth + 1)
             self._fill(into, target, depth + 1, merging=True)

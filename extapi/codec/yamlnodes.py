@@ -9,7 +9,7 @@ Source: ``go.yaml.in/yaml/v2`` decode.go, its ``parser``.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from extapi.codec.yamlscalars import YAMLError
 
@@ -22,8 +22,11 @@ __all__ = ["AliasNode", "ListNode", "MapNode", "Node", "ScalarNode", "parse"]
 
 MAX_NODES = 200_000
 """Scalars, lists, maps and aliases of one document; reading so many takes half a second."""
+MAX_ALIASED = 1_000_000
+"""Bytes that the aliases of a document may add in total; each node counts with :data:`_NODE`."""
 MAX_TAG_DIRECTIVES = 1000
 """``%TAG`` directives of a text: libyaml compares each with all before it."""
+_NODE = 16
 
 
 @dataclass(slots=True)
@@ -35,21 +38,28 @@ class ScalarNode:
     implicit: bool
     text: str
 
+    @property
+    def size(self) -> int:
+        """Bytes."""
+        return _NODE + len(self.text)
+
 
 @dataclass(slots=True)
 class ListNode:
-    """A list."""
+    """A list. ``size``: its bytes with all that is in it, aliases read; what an alias of itself would add is not in it."""
 
     line: int
     items: list[Node] = field(default_factory=list)
+    size: int = 0
 
 
 @dataclass(slots=True)
 class MapNode:
-    """A map: pairs of keys and values, as they are written."""
+    """A map: pairs of keys and values, as they are written. ``size`` as of a list."""
 
     line: int
     pairs: list[tuple[Node, Node]] = field(default_factory=list)
+    size: int = 0
 
 
 @dataclass(slots=True, eq=False)
@@ -60,9 +70,15 @@ class AliasNode:
     name: str
     target: ScalarNode | ListNode | MapNode
 
+    @property
+    def size(self) -> int:
+        """Bytes of what it stands for, as far as that has been read."""
+        return self.target.size
+
 
 Node = ScalarNode | ListNode | MapNode | AliasNode
 """A node; its line counts from 1."""
+_Collection = TypeVar("_Collection", ListNode, MapNode)
 
 
 def parse(data: bytes, max_depth: int) -> Node | None:
@@ -105,6 +121,8 @@ class _Parser:
     data: bytes
     max_depth: int
     nodes: int = 0
+    written: int = 0
+    """Bytes of the nodes so far, each where it is written."""
     anchors: dict[str, ScalarNode | ListNode | MapNode] = field(default_factory=dict)
     _next: Callable[[], Any] = field(init=False)
 
@@ -135,6 +153,7 @@ class _Parser:
             return AliasNode(line, event.anchor, target)
         if isinstance(event, self.yaml.ScalarEvent):
             scalar = ScalarNode(line, event.tag or "", event.implicit[0], event.value)
+            self.written += scalar.size
             self._anchor(event, scalar)
             return scalar
         if depth > self.max_depth:
@@ -152,11 +171,19 @@ class _Parser:
         self._anchor(start, node)
         while not isinstance(event := self._next(), self.yaml.SequenceEndEvent):
             node.items.append(self._node(event, depth))
-        return node
+        return self._sized(node, sum(item.size for item in node.items))
 
     def _map(self, start: Any, node: MapNode, depth: int) -> MapNode:
         self._anchor(start, node)
         while not isinstance(event := self._next(), self.yaml.MappingEndEvent):
             key = self._node(event, depth)
             node.pairs.append((key, self._node(self._next(), depth)))
+        return self._sized(node, sum(key.size + value.size for key, value in node.pairs))
+
+    def _sized(self, node: _Collection, inner: int) -> _Collection:
+        """The node, whose size is known now. Refused before it is read: reading costs what it is expanded."""
+        self.written += _NODE
+        node.size = _NODE + inner
+        if node.size > self.written + MAX_ALIASED:
+            raise YAMLError("yaml: document contains excessive aliasing")
         return node

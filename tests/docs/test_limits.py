@@ -16,7 +16,7 @@ from extapi.api import requestselectors
 from extapi.authentication import bundle, tokenreview
 from extapi.authorization import impersonation, subjectaccessreview
 from extapi.client import fairqueue, limited, recorder, upstream, webhookcall
-from extapi.codec import jsonpatch, patches, strictjson, strictyaml, warnings, yamlnodes
+from extapi.codec import jsonpatch, patches, strictjson, warnings, yamlnodes
 from extapi.controlplane.access import rules, tokenreviews
 from extapi.controlplane.aggregator import proxy, remote
 from extapi.controlplane.builtin import protobuf, wireformat
@@ -83,7 +83,7 @@ BOUNDS = {
     ),
     "magnitude of a number": f"the largest float64, {sys.float_info.max:.1e}".replace("e+", "e"),
     "object in the store": size(store.MAX_OBJECT),
-    "YAML: nodes; bytes added by aliases": f"{count(yamlnodes.MAX_NODES)}; {count(strictyaml.MAX_ALIASED)}",
+    "YAML: nodes; bytes added by aliases": f"{count(yamlnodes.MAX_NODES)}; {count(yamlnodes.MAX_ALIASED)}",
     "YAML: `%TAG` directives": count(yamlnodes.MAX_TAG_DIRECTIVES),
     "JSON patch: operations; bytes added by `copy`": f"{count(patches.MAX_OPERATIONS)}; {size(jsonpatch.MAX_COPIED)}",
     "JSON patch: list items that it shifts, in total": count(jsonpatch.MAX_MOVED),

@@ -54,7 +54,8 @@ def _story(name: str, size: int) -> list[int]:
 def test_the_work_grows_with_the_number_of_fields(name: str) -> None:
     few, many = _story(name, FEW), _story(name, MANY)
     for less, more in zip(few, many, strict=True):
-        assert more < less * MANY / FEW * 1.1, (few, many)
+        # Beyond some size, the encoder walks through the object once more.
+        assert more < less * MANY / FEW * 1.25, (few, many)
         assert more < MANY * 400, many
 
 

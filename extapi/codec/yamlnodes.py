@@ -27,6 +27,8 @@ MAX_ALIASED = 1_000_000
 MAX_TAG_DIRECTIVES = 1000
 """``%TAG`` directives of a text: libyaml compares each with all before it."""
 _NODE = 16
+_SHARED = 64
+"""Characters of a text of which a document keeps one copy: names and enumerated values come thousands of times."""
 
 
 @dataclass(slots=True)
@@ -123,6 +125,8 @@ class _Parser:
     nodes: int = 0
     written: int = 0
     """Bytes of the nodes so far, each where it is written."""
+    texts: dict[str, str] = field(default_factory=dict)
+    """The short ones so far."""
     anchors: dict[str, ScalarNode | ListNode | MapNode] = field(default_factory=dict)
     _next: Callable[[], Any] = field(init=False)
 
@@ -152,7 +156,8 @@ class _Parser:
                 raise YAMLError(f"yaml: unknown anchor '{event.anchor}' referenced")
             return AliasNode(line, event.anchor, target)
         if isinstance(event, self.yaml.ScalarEvent):
-            scalar = ScalarNode(line, event.tag or "", event.implicit[0], event.value)
+            text = event.value if len(event.value) > _SHARED else self.texts.setdefault(event.value, event.value)
+            scalar = ScalarNode(line, event.tag or "", event.implicit[0], text)
             self.written += scalar.size
             self._anchor(event, scalar)
             return scalar

@@ -284,3 +284,9 @@ def test_what_is_written_reads_back_as_the_same(obj: dict[str, Any]) -> None:
     decoded = strictyaml.decode(encode_yaml(obj))
     assert decoded.value == obj
     assert decoded.duplicates == []
+
+
+def test_names_that_come_often_are_kept_once() -> None:
+    first, second = decode(b"- {description: string}\n- {description: string}\n").value
+    assert next(iter(first)) is next(iter(second))
+    assert first["description"] is second["description"]

@@ -63,6 +63,11 @@ _NEVER: Final = FieldSet.of(
 """What nobody manages."""
 
 
+def _annotated(obj: Obj, config: Obj, manager: Manager) -> Obj:
+    """The object, with the configuration in the annotation of client-side apply if kubectl has applied it, and there is one."""
+    return with_last_applied(obj, config) if manager.name == KUBECTL and last_applied(obj) else obj
+
+
 def _no_defaults(_: Obj) -> None:
     """Fill in nothing."""
 
@@ -157,8 +162,6 @@ class FieldManager:
             if left is not None:
                 raise _conflict(left) from None
             merged = await self._apply(before, config, managed, manager, now, force=True)
-        if name == KUBECTL and last_applied(merged):
-            merged = with_last_applied(merged, config)
         return with_managed_fields(merged, managed)
 
     def _created(self, new: Obj, manager: Manager, now: str) -> Obj:
@@ -226,8 +229,11 @@ class FieldManager:
         merged, managed.sets = await applied(self.types, live, config, managed.sets, manager, _NEVER, force=force)
         if merged is None:
             # A copy as far as callers write in it: they compare it with the live object, and carry parts of that over.
-            return {**live, "metadata": dict(live["metadata"])} if "metadata" in live else dict(live)
+            unchanged = {**live, "metadata": dict(live["metadata"])} if "metadata" in live else dict(live)
+            return _annotated(unchanged, config, manager)
         managed.times[manager] = now
+        # Defaults come later: the object may share parts with the configuration, which the annotation has without them.
+        merged = _annotated(merged, config, manager)
         self.default(merged)
         return merged
 

@@ -48,8 +48,8 @@ def decode(data: bytes, *, max_depth: int = MAX_DEPTH, overriding: bool = True) 
     root = parse(data, max_depth)
     if root is None:
         return Decoded(None)
-    decoder = _Decoder(max_depth, overriding)
-    value = _json(decoder.value(root, 1))
+    decoder = _Decoder(overriding)
+    value = _json(decoder.value(root))
     if decoder.is_infinite:
         _refuse_infinite(value)
     return Decoded(value, decoder.duplicates)
@@ -70,55 +70,38 @@ class _Decoder:
     Source: ``go.yaml.in/yaml/v2`` decode.go, its ``decoder``.
     """
 
-    max_depth: int
     overriding: bool
-    aliases: list[AliasNode] = field(default_factory=list)
-    """Those that are being read."""
     is_infinite: bool = False
     """Whether some float is, though it may have been overridden."""
     duplicates: list[str] = field(default_factory=list)
 
-    def value(self, node: Node, depth: int) -> Any:
+    def value(self, node: Node) -> Any:
         """The value of a node: JSON, but for the numbers of a scalar, which are still those of YAML."""
         if isinstance(node, AliasNode):
-            self._enter(node)
-            value = self.value(node.target, depth)
-            self.aliases.pop()
-            return value
+            _check_alias(node)
+            return self.value(node.target)
         if isinstance(node, ScalarNode):
             value = scalar_value(node.tag, node.text, implicit=node.implicit)
             self.is_infinite |= isinstance(value, float) and not math.isfinite(value)
             return value
-        self._check_depth(depth)
         if isinstance(node, MapNode):
             made = _Map()
-            self._fill(made, node, depth, merging=False)
+            self._fill(made, node, merging=False)
             return made.values
         items = []
         for item in node.items:
-            items.append(_json(self.value(item, depth + 1)))  # noqa: PERF401 - a comprehension is a frame more
+            items.append(_json(self.value(item)))  # noqa: PERF401 - a comprehension is a frame more
         return items
 
-    def _enter(self, alias: AliasNode) -> None:
-        """Begin to read what an alias stands for."""
-        if any(each is alias for each in self.aliases):
-            raise YAMLError(f"yaml: anchor '{alias.name}' value contains itself")
-        self.aliases.append(alias)
-
-    def _check_depth(self, depth: int) -> None:
-        """Aliases can make a document deeper than it is written."""
-        if depth > self.max_depth:
-            raise YAMLError(f"yaml: exceeded max depth of {self.max_depth}")
-
-    def _fill(self, into: _Map, node: MapNode, depth: int, *, merging: bool) -> None:
+    def _fill(self, into: _Map, node: MapNode, *, merging: bool) -> None:
         """Add the pairs of a map. Merged ones count where they are written: a later key wins, whose ever it is."""
         for key, item in node.pairs:
             if is_merge(key):
-                self._merge(into, item, depth)
+                self._merge(into, item)
                 continue
-            found = self.value(key, depth + 1)
+            found = self.value(key)
             text = scalar_key(found)
-            value = _json(self.value(item, depth + 1))
+            value = _json(self.value(item))
             # No NaN is equal to another; Python takes one object to be equal to itself.
             identity = (type(found), found) if found == found else object()  # noqa: PLR0124
             before = into.keys.get(identity)
@@ -127,20 +110,21 @@ class _Decoder:
             into.keys[identity] = bool(before) or not merging
             into.values[text] = value
 
-    def _merge(self, into: _Map, node: Node, depth: int) -> None:
+    def _merge(self, into: _Map, node: Node) -> None:
         """Apply a merge key: a map, or a list of maps, of which earlier ones win."""
         sources = node.items[::-1] if isinstance(node, ListNode) else [node]
         for source in sources:
             target = source.target if isinstance(source, AliasNode) else source
             if not isinstance(target, MapNode):
                 raise YAMLError("yaml: map merge requires map or sequence of maps as the value")
-            if isinstance(source, AliasNode):
-                self._enter(source)
-            # Deeper, though its pairs are not: merges of merges are as many calls in each other.
-            self._check_depth(depth + 1)
-            self._fill(into, target, depth + 1, merging=True)
-            if isinstance(source, AliasNode):
-                self.aliases.pop()
+            _check_alias(source)
+            self._fill(into, target, merging=True)
+
+
+def _check_alias(node: Node) -> None:
+    """Refuse an alias inside of what it stands for."""
+    if isinstance(node, AliasNode) and node.is_inside:
+        raise YAMLError(f"yaml: anchor '{node.name}' value contains itself")
 
 
 def is_merge(key: Node) -> bool:

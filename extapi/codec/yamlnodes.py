@@ -9,7 +9,8 @@ Source: ``go.yaml.in/yaml/v2`` decode.go, its ``parser``.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeVar
+from itertools import chain
+from typing import TYPE_CHECKING, Any
 
 from extapi.codec.yamlscalars import YAMLError
 
@@ -45,42 +46,58 @@ class ScalarNode:
         """Bytes."""
         return _NODE + len(self.text)
 
+    @property
+    def height(self) -> int:
+        """Lists and maps inside of each other: none."""
+        return 0
+
 
 @dataclass(slots=True)
 class ListNode:
-    """A list. ``size``: its bytes with all that is in it, aliases read; what an alias of itself would add is not in it."""
+    """A list.
+
+    ``size`` is its bytes with all that is in it, aliases read, and ``height`` so many lists and maps inside of each other, itself
+    included. What an alias of itself would add is in neither.
+    """
 
     line: int
     items: list[Node] = field(default_factory=list)
     size: int = 0
+    height: int = 0
 
 
 @dataclass(slots=True)
 class MapNode:
-    """A map: pairs of keys and values, as they are written. ``size`` as of a list."""
+    """A map: pairs of keys and values, as they are written; ``size`` and ``height`` as of a list."""
 
     line: int
     pairs: list[tuple[Node, Node]] = field(default_factory=list)
     size: int = 0
+    height: int = 0
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True)
 class AliasNode:
-    """An alias, and the node that had its anchor at that place; the alias may be inside of it."""
+    """An alias, and the node that had its anchor at that place, and whether the alias is inside of it."""
 
     line: int
     name: str
     target: ScalarNode | ListNode | MapNode
+    is_inside: bool
 
     @property
     def size(self) -> int:
         """Bytes of what it stands for, as far as that has been read."""
         return self.target.size
 
+    @property
+    def height(self) -> int:
+        """Lists and maps inside of each other of what it stands for, as far as that has been read."""
+        return self.target.height
+
 
 Node = ScalarNode | ListNode | MapNode | AliasNode
 """A node; its line counts from 1."""
-_Collection = TypeVar("_Collection", ListNode, MapNode)
 
 
 def parse(data: bytes, max_depth: int) -> Node | None:
@@ -154,7 +171,7 @@ class _Parser:
             target = self.anchors.get(event.anchor)
             if target is None:
                 raise YAMLError(f"yaml: unknown anchor '{event.anchor}' referenced")
-            return AliasNode(line, event.anchor, target)
+            return AliasNode(line, event.anchor, target, isinstance(target, ListNode | MapNode) and not target.height)
         if isinstance(event, self.yaml.ScalarEvent):
             text = event.value if len(event.value) > _SHARED else self.texts.setdefault(event.value, event.value)
             scalar = ScalarNode(line, event.tag or "", event.implicit[0], text)
@@ -164,8 +181,8 @@ class _Parser:
         if depth > self.max_depth:
             raise YAMLError(f"yaml: exceeded max depth of {self.max_depth}")
         if isinstance(event, self.yaml.SequenceStartEvent):
-            return self._list(event, ListNode(line), depth + 1)
-        return self._map(event, MapNode(line), depth + 1)
+            return self._list(event, ListNode(line), depth)
+        return self._map(event, MapNode(line), depth)
 
     def _anchor(self, event: Any, node: ScalarNode | ListNode | MapNode) -> None:
         """Remember a node before what is in it is read, as go-yaml does."""
@@ -175,20 +192,24 @@ class _Parser:
     def _list(self, start: Any, node: ListNode, depth: int) -> ListNode:
         self._anchor(start, node)
         while not isinstance(event := self._next(), self.yaml.SequenceEndEvent):
-            node.items.append(self._node(event, depth))
-        return self._sized(node, sum(item.size for item in node.items))
+            node.items.append(self._node(event, depth + 1))
+        self._bound(node, node.items, depth)
+        return node
 
     def _map(self, start: Any, node: MapNode, depth: int) -> MapNode:
         self._anchor(start, node)
         while not isinstance(event := self._next(), self.yaml.MappingEndEvent):
-            key = self._node(event, depth)
-            node.pairs.append((key, self._node(self._next(), depth)))
-        return self._sized(node, sum(key.size + value.size for key, value in node.pairs))
+            key = self._node(event, depth + 1)
+            node.pairs.append((key, self._node(self._next(), depth + 1)))
+        self._bound(node, list(chain.from_iterable(node.pairs)), depth)
+        return node
 
-    def _sized(self, node: _Collection, inner: int) -> _Collection:
-        """The node, whose size is known now. Refused before it is read: reading costs what it is expanded."""
+    def _bound(self, node: ListNode | MapNode, inner: list[Node], depth: int) -> None:
+        """Measure a node at its end, and refuse it before its aliases are read: that costs what they stand for."""
         self.written += _NODE
-        node.size = _NODE + inner
+        node.size = _NODE + sum(each.size for each in inner)
+        node.height = 1 + max((each.height for each in inner), default=0)
         if node.size > self.written + MAX_ALIASED:
             raise YAMLError("yaml: document contains excessive aliasing")
-        return node
+        if depth + node.height - 1 > self.max_depth:
+            raise YAMLError(f"yaml: exceeded max depth of {self.max_depth}")

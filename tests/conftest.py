@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import gc
+import signal
 
 import pytest
 
 pytest_plugins = ["tests.kubernetes.fixtures"]
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    # As in a shell script's background, whose programs inherit that. The tests' programs are interrupted.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 COVERING = ("tests/unit/", "tests/conformance/")
 """Where the tests are whose coverage counts."""

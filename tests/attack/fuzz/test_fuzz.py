@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import secrets
-from collections import Counter
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -64,20 +63,25 @@ def test_managed_fields_are_sent_by_every_write(applies: int) -> None:
         obj = {"apiVersion": served.api_version, "kind": served.kind, "metadata": {"name": "n0", "namespace": "a"}}
         memory.keep(served.plural, obj | {"spec": {}})
     generator = Generator(Random("managed"), memory, applies=applies)  # noqa: S311 - the same each time
-    sent: Counter[tuple[str, str, str]] = Counter()
+    expected = {
+        (method, media, sub)
+        for method, medias in _BODIES.items()
+        for sub in (("", "status", "scale") if method != "POST" else ("",))
+        for media in (*medias, *(["apply in YAML"] if APPLY in medias else []))
+    }
     for _ in range(25_000):
         request = generator.request()
         media = dict(request.headers).get("Content-Type", "")
         sub = request.target.partition("?")[0].rpartition("/")[2]
         # An applied configuration owns what it has; of others, those that claim who owns what.
         if media == APPLY or b"managedFields" in request.body:
-            sent[request.method, media, sub if sub in ("status", "scale") else ""] += 1
+            sub = sub if sub in ("status", "scale") else ""
+            expected.discard((request.method, media, sub))
             if media == APPLY and not request.body.startswith(b"{"):
-                sent[request.method, "apply in YAML", sub if sub in ("status", "scale") else ""] += 1
-    for method, medias in _BODIES.items():
-        for sub in ("", "status", "scale") if method != "POST" else ("",):
-            for media in (*medias, *(["apply in YAML"] if APPLY in medias else [])):
-                assert sent[method, media, sub], (method, media, sub)
+                expected.discard((request.method, "apply in YAML", sub))
+        if not expected:
+            break
+    assert not expected
 
 
 def _careless_number(query: Any, name: str) -> int | None:
@@ -101,8 +105,8 @@ def test_a_server_with_a_mistake_is_found_out(
 ) -> None:
     """The judge is worth something: each of these shows within some hundred requests."""
     monkeypatch.setattr(module, name, broken)
-    found = [finding for seed in range(5) for _, finding, _ in Episode(f"short/{seed}").run().found]
-    assert what in {finding.what for finding in found}
+    episodes = (Episode(f"short/{seed}").run() for seed in range(5))
+    assert any(what == finding.what for outcome in episodes for _, finding, _ in outcome.found)
 
 
 def test_no_undesigned_answer_over_tls() -> None:

@@ -264,6 +264,21 @@ def test_kubectl_takes_over_what_client_side_apply_has_written() -> None:
     assert found["spec"] == {"a": 2}
 
 
+def test_the_annotation_has_no_defaults() -> None:
+    """What is merged shares parts with the configuration."""
+
+    def fill(merged: dict[str, Any]) -> None:
+        merged["spec"]["b"] = 7
+
+    fills = dataclasses.replace(manager(), default=fill)
+    found = finished(
+        fills.apply(None, obj({"annotations": {LAST_APPLIED: "x"}}, spec={"a": 1}), "kubectl", NOW, force=False)
+    )
+    written = '{"apiVersion":"g/v1","kind":"K","metadata":{"annotations":{},"name":"x"},"spec":{"a":1}}\n'
+    assert found["metadata"]["annotations"] == {LAST_APPLIED: written}
+    assert found["spec"] == {"a": 1, "b": 7}
+
+
 @pytest.mark.parametrize(
     "text",
     [

@@ -24,6 +24,8 @@ OLDER = "/apis/{g}/v1beta1/namespaces/{ns}/probes"
 BEACONS = "/apis/{g}/v1/beacons"
 SECONDS, INTERVAL = 20.0, 0.05
 """How long a step waits for what it waits for, and how long between two questions."""
+IDLE = 30.0
+"""Seconds after which a connection is made anew: servers close those that nobody uses, kube-apiserver after 90."""
 
 
 @dataclass(frozen=True)
@@ -119,6 +121,7 @@ class Side:
             http.client.HTTPSConnection("localhost", port, timeout=30, context=context)
             for context in (tls, strangers or tls)
         ]
+        self._used = [time.monotonic(), time.monotonic()]
 
     def close(self) -> None:
         """No more requests."""
@@ -128,10 +131,17 @@ class Side:
     def play(self, namespace: str, steps: Sequence[Step], view: Callable[[bytes], Any] | None = None) -> list[Any]:
         """Send the steps one after the other; what came back to each, made comparable, or the ``view`` of its body."""
         made = json.dumps({"metadata": {"name": namespace}}).encode()
-        self._send(self._connections[0], Step("POST"), "/api/v1/namespaces", made, {})
+        self._send(self._connection(), Step("POST"), "/api/v1/namespaces", made, {})
         known: dict[str, str] = {"g": self.group, "ns": namespace}
         neutral = Neutral(self.group, namespace)
         return [self._one(step, known, neutral, view) for step in steps]
+
+    def _connection(self, *, stranger: bool = False) -> http.client.HTTPSConnection:
+        connection, now = self._connections[stranger], time.monotonic()
+        if now - self._used[stranger] > IDLE:
+            connection.close()  # the next request opens it again
+        self._used[stranger] = now
+        return connection
 
     def _one(self, step: Step, known: dict[str, str], neutral: Neutral, view: Callable[[bytes], Any] | None) -> Any:
         path = step.path if step.path.startswith("/apis") else self._base + step.path
@@ -140,7 +150,7 @@ class Side:
             body = json.dumps(body)
         if isinstance(body, str):
             body = _filled(body, known).encode()
-        connection = self._connections[step.stranger]
+        connection = self._connection(stranger=step.stranger)
         try:
             answer, content = self._awaited(connection, step, _filled(path, known), body, known)
         except (http.client.RemoteDisconnected, ConnectionError):

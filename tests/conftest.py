@@ -10,7 +10,7 @@ import pytest
 pytest_plugins = ["tests.kubernetes.fixtures"]
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-    # As in a shell script's background, whose programs inherit that. The tests' programs are interrupted.
+    # A background job of a shell script ignores it, and so would the programs that tests start and interrupt.
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 COVERING = ("tests/unit/", "tests/conformance/")

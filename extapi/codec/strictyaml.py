@@ -1,7 +1,7 @@
 """YAML to objects and back, as kube-apiserver reads and writes it (behaviour E21, N3).
 
-Responsible for: the value of a document, built by code that bounds depth and the work that aliases cause (330 bytes of nested
-aliases can stand for gigabytes); merge keys; duplicate keys; output in kubectl's style. Must not know what an object means.
+Responsible for: the value of a document, of nodes whose depth and whose aliases are bounded; merge keys; duplicate keys; output in
+kubectl's style. Must not know what an object means.
 
 Source: ``sigs.k8s.io/yaml`` and ``go.yaml.in/yaml/v2``.
 """

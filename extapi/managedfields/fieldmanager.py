@@ -63,7 +63,7 @@ _NEVER: Final = FieldSet.of(
 """What nobody manages."""
 
 
-def _annotated(obj: Obj, config: Obj, manager: Manager) -> Obj:
+def _annotate(obj: Obj, config: Obj, manager: Manager) -> Obj:
     """The object, with the configuration in the annotation of client-side apply if kubectl has applied it, and there is one."""
     return with_last_applied(obj, config) if manager.name == KUBECTL and last_applied(obj) else obj
 
@@ -230,10 +230,10 @@ class FieldManager:
         if merged is None:
             # A copy as far as callers write in it: they compare it with the live object, and carry parts of that over.
             unchanged = {**live, "metadata": dict(live["metadata"])} if "metadata" in live else dict(live)
-            return _annotated(unchanged, config, manager)
+            return _annotate(unchanged, config, manager)
         managed.times[manager] = now
         # Defaults come later: the object may share parts with the configuration, which the annotation has without them.
-        merged = _annotated(merged, config, manager)
+        merged = _annotate(merged, config, manager)
         self.default(merged)
         return merged
 

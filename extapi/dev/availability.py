@@ -1,6 +1,6 @@
 """Which group versions of the extension server the control plane serves already, and what keeps the others.
 
-Knows APIServices and the index of OpenAPI v3; knows nothing of processes and of time.
+Knows APIServices, aggregated discovery and the index of OpenAPI v3; knows nothing of processes and of time.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from extapi.dev.registration import APISERVICES, GroupVersions
 
 SHOWN = 5
 """Names in a line of text."""
+_AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
 
 
 class Availability:
@@ -31,6 +32,7 @@ class Availability:
             for group in groups
             for version in group.versions
         }
+        self._names = list(self._missing)
         self.all = len(self._missing)
         """How many there are."""
         self._answered: set[str] = set()
@@ -44,7 +46,8 @@ class Availability:
         """Why a version does not answer yet, and which others do not; None if all have.
 
         The condition could still be from an earlier run, so each version is asked, too. kube-apiserver publishes the schemas
-        a moment later; without them kubectl can neither explain nor validate.
+        a moment later; without them kubectl can neither explain nor validate. At the end all versions have to be in discovery
+        as it is then: those that were missed by a probe meanwhile are stale in it, and kubectl does not find their resources.
         """
         first = ""
         try:
@@ -57,10 +60,23 @@ class Availability:
                         del self._missing[name]
                     elif not first:
                         first = f"{name}: {problem}"
+                if not self._missing:
+                    return self._not_current(client.get("/apis", accept=_AGGREGATED))
         except (KubeError, TransportError) as error:
             first = f"{next(iter(self._missing), 'the control plane')}: {error}"
         others = [name for name in self._missing if not first.startswith(f"{name}: ")]
         return f"{first}; also missing: {shortened(others)}" if first and others else first or None
+
+    def _not_current(self, discovery: Mapping[str, Any]) -> str | None:
+        """Which versions an APIGroupDiscoveryList has not, or not as they are now; None if it has all."""
+        current = {
+            f"{version['version']}.{group['metadata']['name']}"
+            for group in discovery["items"]
+            for version in group["versions"]
+            if version.get("freshness") == "Current"
+        }
+        absent = [name for name in self._names if name not in current]
+        return f"{shortened(absent)}: discovery does not show what is served yet" if absent else None
 
     def _problem(
         self, client: KubeClient, name: str, service: Mapping[str, Any], published: Collection[str]

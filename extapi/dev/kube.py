@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 FIELD_MANAGER = "extapi-dev"
 _TIMEOUT = 10.0
+_JSON = "application/json"
 
 
 class KubeError(Exception):
@@ -66,7 +67,9 @@ class KubeClient:
             finally:
                 drive(reactor, transport.close())
 
-    def request(self, method: str, path: str, body: Any = None, content_type: str = "application/json") -> bytes:
+    def request(
+        self, method: str, path: str, body: Any = None, content_type: str = _JSON, *, accept: str = _JSON
+    ) -> bytes:
         """The body of the answer.
 
         Raises:
@@ -75,11 +78,11 @@ class KubeClient:
         """
         if self._kept is None:
             with self.kept() as client:
-                return client.request(method, path, body, content_type)
+                return client.request(method, path, body, content_type, accept=accept)
         from extapi.privatereactor import drive  # noqa: PLC0415 - extapi dev --user calls nobody
 
         path, _, query = path.partition("?")
-        headers = {"Accept": "application/json", "Content-Type": content_type}
+        headers = {"Accept": accept, "Content-Type": content_type}
         content = None if body is None else json.dumps(body).encode()
         parameters = parse_qsl(query, keep_blank_values=True)
         request = ClientRequest(method, path, query=parameters, headers=headers, body=content, timeout=_TIMEOUT)
@@ -90,14 +93,14 @@ class KubeClient:
             raise KubeError(status, _message(data))
         return data
 
-    def get(self, path: str) -> Any:
-        """The JSON at ``path``.
+    def get(self, path: str, *, accept: str = _JSON) -> Any:
+        """The JSON at ``path``, in the form that ``accept`` asks for.
 
         Raises:
             KubeError: The answer is an error.
             TransportError: There is no answer.
         """
-        return json.loads(self.request("GET", path))
+        return json.loads(self.request("GET", path, accept=accept))
 
     def apply(self, path: str, obj: dict[str, Any]) -> None:
         """Create the object at ``path``; if it is there, change in it what ``obj`` says, and leave the rest.

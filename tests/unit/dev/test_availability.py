@@ -24,6 +24,7 @@ def server(tmp_path: Path) -> Iterator[Recorder]:
         for version in VERSIONS:
             set_available(running, version)
             running.objects[f"/apis/{GROUP}/{version}"] = {"resources": []}
+        set_discovery(running)
         yield running
 
 
@@ -31,6 +32,12 @@ def set_available(server: Recorder, version: str, status: str = "True", message:
     conditions = [{"type": "Available", "status": status, "message": message}]
     obj: dict[str, Any] = {"metadata": {"name": f"{version}.{GROUP}"}, "status": {"conditions": conditions}}
     server.objects[f"{APISERVICES}/{version}.{GROUP}"] = obj
+
+
+def set_discovery(server: Recorder, stale: str = "") -> None:
+    versions = [{"version": each, "freshness": "Stale" if each == stale else "Current"} for each in VERSIONS]
+    listed = {"kind": "APIGroupDiscoveryList", "items": [{"metadata": {"name": GROUP}, "versions": versions}]}
+    server.objects["/apis"] = listed
 
 
 def availability(server: Recorder, count: int = 2) -> Availability:
@@ -45,6 +52,20 @@ def test_an_api_is_available_when_each_version_is_answers_and_is_published(serve
     set_available(server, "v1beta2")
     assert asked.missing() == f"v1beta2.{GROUP}: its schemas have not been published yet"
     server.objects["/openapi/v3"]["paths"][f"apis/{GROUP}/v1beta2"] = {}
+    assert asked.missing() is None
+
+
+def test_what_discovery_calls_stale_is_not_available_whatever_was_seen_before(server: Recorder) -> None:
+    """A late probe makes it so: client-go leaves stale versions out, and kubectl finds "no matches for kind"."""
+    asked = availability(server)
+    del server.objects["/openapi/v3"]["paths"][f"apis/{GROUP}/v1beta2"]
+    assert asked.missing() == f"v1beta2.{GROUP}: its schemas have not been published yet"
+    server.objects["/openapi/v3"]["paths"][f"apis/{GROUP}/v1beta2"] = {}
+    set_discovery(server, stale="v1beta1")
+    assert asked.missing() == f"v1beta1.{GROUP}: discovery does not show what is served yet"
+    server.objects["/apis"]["items"][0]["versions"] = []
+    assert asked.missing() == f"v1beta1.{GROUP}, v1beta2.{GROUP}: discovery does not show what is served yet"
+    set_discovery(server)
     assert asked.missing() is None
 
 

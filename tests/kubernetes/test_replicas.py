@@ -226,7 +226,10 @@ def test_nobody_misses_anything_while_replicas_are_rolled_and_one_is_killed(scen
     # Retry-After, so that client-go does not try again. Later on nobody notices anything.
     assert {each["status"] for each in failed} <= {503}, failed
     assert scene.reader.failures() == failed
-    assert {status for _, status in scene.writer.refused} <= {503, 504}
+    # Whether a write was done before the dead one's connections broke is uncertain (503). Tried again, a delete that was done is 404
+    # and a create 409, which the writer takes only for its own earlier attempt.
+    allowed = {("DELETED", 404), ("ADDED", 409)}
+    assert {status for event, status in scene.writer.refused if (event, status) not in allowed} <= {503, 504}
     assert all("ServiceUnavailable" in said or "unable to handle" in said for _, said in scene.typist.failures)
     scene.caught_up()
     items = scene.admin("GET", lines_path(NAMESPACE)).json["items"]

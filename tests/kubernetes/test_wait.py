@@ -35,9 +35,10 @@ def test_for_values_and_a_deletion(shop: Shop, watching: list[Running]) -> None:
     assert watching[1].line().endswith("condition met")
     shop("delete", "pz", "later", "--wait=false")
     assert watching[0].line().endswith("condition met")
-    in_vain = ("wait", "pz/cold", "--for=jsonpath={.spec.toppings[0].name}=none", "--timeout=100ms")
+    in_vain = ("wait", "pz/cold", "--for=jsonpath={.spec.toppings[0].name}=none", "--timeout=1s")
     assert "timed out waiting for the condition" in shop.refused(*in_vain)
-    assert "timed out waiting for the condition" in shop.refused("wait", "pz/cold", "--for=delete", "--timeout=100ms")
+    # Here connecting counts as well.
+    assert "timed out waiting for the condition" in shop.refused("wait", "pz/cold", "--for=delete", "--timeout=2s")
     assert "NotFound" in shop.refused("wait", "pz/never", "--for=jsonpath={.status.cost}=1.50", TIMELY)
 
 

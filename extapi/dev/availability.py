@@ -52,20 +52,27 @@ class Availability:
         first = ""
         try:
             with self._client.kept() as client:
-                services = {item["metadata"]["name"]: item for item in client.get(APISERVICES)["items"]}
-                published = client.get("/openapi/v3")["paths"]
-                for name in list(self._missing):
-                    problem = self._problem(client, name, services.get(name, {}), published)
-                    if problem is None:
-                        del self._missing[name]
-                    elif not first:
-                        first = f"{name}: {problem}"
+                if self._missing:
+                    first = self._first_problem(client)
                 if not self._missing:
                     return self._not_current(client.get("/apis", accept=_AGGREGATED))
         except (KubeError, TransportError) as error:
             first = f"{next(iter(self._missing), 'the control plane')}: {error}"
         others = [name for name in self._missing if not first.startswith(f"{name}: ")]
         return f"{first}; also missing: {shortened(others)}" if first and others else first or None
+
+    def _first_problem(self, client: KubeClient) -> str:
+        """Ask about all that are missing, and check off those that are not any more; what keeps the first of the rest."""
+        first = ""
+        services = {item["metadata"]["name"]: item for item in client.get(APISERVICES)["items"]}
+        published = client.get("/openapi/v3")["paths"]
+        for name in list(self._missing):
+            problem = self._problem(client, name, services.get(name, {}), published)
+            if problem is None:
+                del self._missing[name]
+            elif not first:
+                first = f"{name}: {problem}"
+        return first
 
     def _not_current(self, discovery: Mapping[str, Any]) -> str | None:
         """Which versions an APIGroupDiscoveryList has not, or not as they are now; None if it has all."""

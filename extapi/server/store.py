@@ -58,7 +58,9 @@ class ServerStore:
         """
         return [
             NamedCheck(name, lambda: None if self.cacher.ready else "the cache does not follow the store"),
-            # Not liveness: a restart does not help against a full disk.
+            # Not liveness: what is away comes again, and watches then go on from where they were.
+            NamedCheck("storage-log", self.cacher.check_log, _READYZ),
+            # Nor this: a restart does not help against a full disk.
             NamedCheck("storage-writes", self.backend.check, _READYZ),
         ]
 

@@ -137,6 +137,19 @@ class Tail(Protocol):
 
 
 @runtime_checkable
+class QuestionedTail(Tail, Protocol):
+    """A tail whose log comes from elsewhere, where it may end without a word."""
+
+    async def ask(self) -> None:
+        """Return once what is at the other end has given a sign of life.
+
+        Raises:
+            Unavailable: The tail has ended, or has not begun.
+        """
+        ...
+
+
+@runtime_checkable
 class Backend(Protocol):
     """A store. Every implementation passes ``extapi.testing.backends.BackendConformance``.
 

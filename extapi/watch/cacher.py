@@ -15,12 +15,23 @@ from twisted.internet.defer import CancelledError, Deferred
 from twisted.logger import Logger
 
 from extapi.clock import Clock, sleep
-from extapi.storage.base import Backend, Batch, Compacted, Future, KeyValue, LogEvent, Tail, Unavailable
+from extapi.storage.base import (
+    Backend,
+    Batch,
+    Compacted,
+    Future,
+    KeyValue,
+    LogEvent,
+    QuestionedTail,
+    Tail,
+    Unavailable,
+)
 from extapi.storage.filling import half_filled
 from extapi.storage.keys import KeyLayout, resource_prefix_of
 from extapi.watch.cache import CacheSettings, ResourceCache
 from extapi.watch.cachedobject import CacheSource, Projector
 from extapi.watch.position import Position
+from extapi.watch.silence import LogSilence
 
 _PAGE = 10_000
 """Objects per page when a cache is filled; the reactor gets a turn after each full page."""
@@ -64,6 +75,7 @@ class Cacher:
         self._removed: WeakSet[ResourceCache] = WeakSet()
         """They follow the log for as long as a request that began before holds them."""
         self._tail: Tail | None = None
+        self._silence = LogSilence(reactor, self._ask)
         self._running: Deferred[None] | None = None
         self._stopping = False
         self._started: list[Deferred[None]] = []
@@ -77,6 +89,22 @@ class Cacher:
     def revision(self) -> int:
         """All caches are complete up to this revision."""
         return self._position.revision
+
+    def check_log(self) -> str | None:
+        """None, or why the server is not ready: the log has been away, or silent, for longer than its bound."""
+        return self._silence.check()
+
+    async def _ask(self) -> None:
+        """Return once the log has given a sign of life; one that is kept in this process needs to give none.
+
+        Raises:
+            Unavailable: It is not followed, or has ended.
+        """
+        tail = self._tail
+        if tail is None:
+            raise Unavailable("the log is not followed")
+        if isinstance(tail, QuestionedTail):
+            await tail.ask()
 
     def add(self, layout: KeyLayout, projector: Projector) -> ResourceCache:
         """Create the cache of a resource. After the start it has to be filled, with :meth:`fill`, before it is read.
@@ -154,6 +182,7 @@ class Cacher:
 
     async def start(self) -> None:
         """Fill the caches and follow the log; return once they are complete. Retries until it succeeds or is stopped."""
+        self._silence.start()
         self._running = Deferred.fromCoroutine(self._run())
         if not self.ready and not self._stopping:
             waiting: Deferred[None] = Deferred(self._started.remove)
@@ -163,6 +192,7 @@ class Cacher:
     async def stop(self) -> None:
         """End all watches cleanly and stop following the log. Later reads raise TooManyRequests."""
         self._stopping = True
+        self._silence.stop()
         self._position.mark_unready()
         for cache in self._all():
             cache.end_watches(closed=True)
@@ -272,6 +302,7 @@ class Cacher:
         unbroken = 0
         async for batch in tail:
             self._heard = True
+            self._silence.hear()
             self._dispatch(batch)
             self._reached(batch.progress, current)
             unbroken = 0 if self.ready else unbroken + len(batch.changes)

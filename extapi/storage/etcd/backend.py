@@ -28,6 +28,7 @@ from extapi.storage.etcd.alarms import EtcdAlarms
 from extapi.storage.etcd.call import RpcCall, RpcError
 from extapi.storage.etcd.calls import StoreCalls
 from extapi.storage.etcd.channel import Channel
+from extapi.storage.etcd.compactions import compacted_to
 from extapi.storage.etcd.endpoints import EtcdAccess, EtcdOptions
 from extapi.storage.etcd.health import EtcdHealth
 from extapi.storage.etcd.mark import LARGEST, write_mark
@@ -40,6 +41,7 @@ _LARGEST_PART: Final = 5_000
 _PART_BYTES: Final = 8 * 1024 * 1024
 """About so many bytes are read in one call, once it is known how large the values are."""
 _MOST: Final = 2**63 - 1
+_DENIED: Final = "etcdserver: permission denied"
 
 
 class EtcdBackend:
@@ -211,21 +213,8 @@ class EtcdBackend:
     async def _refused(self, error: RpcError) -> Exception:
         """What is wrong with the revision."""
         if "compacted" in str(error):
-            return Compacted(await self._foreign())
+            return Compacted(await compacted_to(self, self._clock) or self._numbers.oldest)
         return Future(await self.revision())
-
-    async def _foreign(self) -> int:
-        """What etcd is compacted to, whoever did it: a watch from the first revision is told."""
-        probe = WatchTail(_Probe(self), self._clock, 0)
-        try:
-            await probe.__anext__()
-        except Compacted as error:
-            return error.oldest
-        except StopAsyncIteration:
-            pass
-        finally:
-            probe.close()
-        return self._numbers.oldest
 
     # -- writing
 
@@ -276,14 +265,13 @@ class EtcdBackend:
         self, start: int, message: Callable[[bytes], None], end: Callable[[Exception | None], None]
     ) -> RpcCall:
         """See :meth:`extapi.storage.etcd.watch.WatchedLog.watch`."""
-
-        def ended(outcome: Exception | None) -> None:
-            if isinstance(outcome, RpcError):  # for instance, the member has no leader: another one may have
-                self._watching.leave(str(outcome))
-            end(outcome)
-
         request = wire.watch_create(self._data, self._mark + b"\0", start)
-        return await self._watching.stream(wire.WATCH, request, message, ended)
+        return await self._watching.stream(wire.WATCH, request, message, end)
+
+    def refused(self, call: RpcCall, reason: str) -> None:
+        """See :meth:`extapi.storage.etcd.watch.WatchedLog.refused`."""
+        if _DENIED not in reason:  # on every connection
+            self._watching.leave(call, reason)
 
     def key(self, full: bytes) -> bytes | None:
         """See :meth:`extapi.storage.etcd.watch.WatchedLog.key`."""
@@ -368,25 +356,3 @@ class EtcdBackend:
         for tail in tuple(self._tails):
             tail.end(None)
         self._watching.close()
-
-
-class _Probe:
-    """The log of a watch that only asks how far etcd is compacted."""
-
-    def __init__(self, backend: EtcdBackend) -> None:
-        self.offset = 0
-        self.key = backend.key
-        self.compacted = backend.compacted
-        self.watch = backend.watch
-        self.noticed = backend.noticed
-
-    async def begins(self, tail: WatchTail, after: int) -> int:
-        """A mark is asked for, so that a watch of which nothing is compacted comes to an end, too."""
-        del tail, after
-        return 1
-
-    def seen(self, revision: int) -> None:
-        """What it sees is no revision of the store."""
-
-    def ended(self, tail: WatchTail) -> None:
-        """Nobody waits for it."""

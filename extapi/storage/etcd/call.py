@@ -66,9 +66,9 @@ class RpcCall:
 
     __slots__ = (
         "_buffer",
-        "_connection",
         "_wanted",
         "begun",
+        "carrier",
         "end",
         "message",
         "pending",
@@ -79,13 +79,13 @@ class RpcCall:
 
     def __init__(
         self,
-        connection: Carrier,
+        carrier: Carrier,
         stream: int,
         window: int,
         message: Callable[[bytes], None],
         end: Callable[[Exception | None], None],
     ) -> None:
-        self._connection = connection
+        self.carrier = carrier
         self.stream = stream
         self.window = window
         """Bytes that may be sent."""
@@ -102,11 +102,11 @@ class RpcCall:
 
     def send(self, message: bytes, *, last: bool = False) -> None:
         """Send a message; nothing if the call has ended."""
-        self._connection.send(self, grpc_message(message), last=last)
+        self.carrier.send(self, grpc_message(message), last=last)
 
     def cancel(self) -> None:
         """End the call from this side: neither ``message`` nor ``end`` is called any more."""
-        self._connection.cancel(self)
+        self.carrier.cancel(self)
 
     def data(self, data: bytes) -> list[bytes]:
         """Whole messages that are complete with these bytes.

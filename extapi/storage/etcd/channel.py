@@ -33,6 +33,7 @@ _NOT_BEGUN = frozenset({"etcdserver: no leader", "etcdserver: too many requests"
 """Errors with which a member says that it has proposed nothing. One that is stopping may have proposed
 (``etcdserver/v3_server.go`` processInternalRaftRequestOnce)."""
 _SMALL = "etcdserver: request is too large"
+_STALE = frozenset({"etcdserver: revision of auth store is old", "etcdserver: user name is empty"})
 _ALARMED = frozenset({"etcdserver: mvcc: database space exceeded", "etcdserver: corrupt cluster"})
 """Errors while an alarm is raised, NOSPACE or CORRUPT."""
 
@@ -141,14 +142,20 @@ class Channel:
         message: Callable[[bytes], None],
         end: Callable[[Exception | None], None],
     ) -> RpcCall:
-        """Begin a call in which messages go both ways.
+        """Begin a call in which messages go both ways. The next call goes elsewhere if the peer ends it with an error.
 
         Raises:
             Unavailable: No endpoint can be reached.
         """
         connection = await self._connected(self._reactor.seconds() + self._access.times.call)
+
+        def ended(outcome: Exception | None) -> None:
+            if isinstance(outcome, RpcError):  # for instance, the member has no leader: another one may have
+                self._drop(connection, str(outcome))
+            end(outcome)
+
         try:
-            return connection.begin(self._block(method), first, message, end, last=False)
+            return connection.begin(self._block(method), first, message, ended, last=False)
         except NotBegun as error:
             raise Unavailable(f"etcd: {error}") from error
 
@@ -243,9 +250,9 @@ class Channel:
             else:
                 connection.close()
 
-    def leave(self, why: str) -> None:
-        """Use another endpoint from now on."""
-        if self._connection is not None:
+    def leave(self, call: RpcCall, why: str) -> None:
+        """Use another connection from now on, which gets a token of its own; unless that of the call has been left before."""
+        if self._connection is call.carrier:
             self._drop(self._connection, why)
 
     def close(self) -> None:
@@ -296,5 +303,10 @@ def _judged(error: RpcError, where: str, *, repeatable: bool) -> Exception:
 
 
 def _stale(error: RpcError) -> bool:
-    """Whether a new token helps: a simple one is lost when its member restarts, any when users change."""
-    return error.code == UNAUTHENTICATED or str(error) == "etcdserver: revision of auth store is old"
+    """Whether a new token helps: a simple one is lost when its member restarts, any when users change.
+
+    Also if there was none, because users have been asked for only since then.
+
+    Source: ``go.etcd.io/etcd/client/v3`` retry_interceptor.go shouldRefreshToken.
+    """
+    return error.code == UNAUTHENTICATED or str(error) in _STALE

@@ -23,6 +23,7 @@ _PERMISSION_DENIED: Final = 7
 """That of gRPC. Where users are asked for, some versions tell theirs to root alone: 3.5 from 3.5.28 on, and 3.6 from its first
 one, each up to a later one that tells all users (etcd issues 21466 and 21663). All of them are new enough; older ones tell
 everybody."""
+_NOT_ENABLED: Final = "etcdserver: authentication is not enabled"
 _VERSION = re.compile(r"(\d{1,4})\.(\d{1,4})\.(\d{1,6})")
 
 
@@ -84,18 +85,7 @@ async def introduced(
     deadline = reactor.seconds() + access.times.dial
     connection = await _opened(reactor, access, endpoint, gone)
     try:
-        token = b""
-        credentials = access.credentials
-        if credentials is not None:
-            token = wire.authenticate_answer(
-                await answer_of(
-                    reactor,
-                    connection,
-                    call_block(wire.AUTHENTICATE, endpoint, b""),
-                    wire.authenticate_request(*credentials),
-                    deadline,
-                )
-            )
+        token = await _token(reactor, access, endpoint, connection, deadline)
         status: wire.Status | None = None
         try:
             data = await answer_of(reactor, connection, call_block(wire.STATUS, endpoint, token), b"", deadline)
@@ -110,6 +100,25 @@ async def introduced(
     if not connection.usable:
         raise Lost("the connection was lost")
     return connection, token, status
+
+
+async def _token(
+    reactor: Any, access: EtcdAccess, endpoint: EtcdEndpoint, connection: RpcConnection, deadline: float
+) -> bytes:
+    """A token, if there is a user; none if etcd asks for no users, which may change as it runs.
+
+    Source: ``go.etcd.io/etcd/client/v3`` client.go getToken.
+    """
+    if access.credentials is None:
+        return b""
+    block, request = call_block(wire.AUTHENTICATE, endpoint, b""), wire.authenticate_request(*access.credentials)
+    try:
+        answer = await answer_of(reactor, connection, block, request, deadline)
+    except RpcError as error:
+        if str(error) != _NOT_ENABLED:
+            raise
+        return b""
+    return wire.authenticate_answer(answer)
 
 
 def _opened(

@@ -55,6 +55,10 @@ class WatchedLog(Protocol):
         """
         ...
 
+    def refused(self, call: RpcCall, reason: str) -> None:
+        """Etcd has ended a watch, or refused to begin it: another connection may do better, also with a new token."""
+        ...
+
     def key(self, full: bytes) -> bytes | None:
         """A key of etcd without the prefix; None if the store holds nothing there."""
         ...
@@ -103,6 +107,8 @@ class WatchTail:
         self._changes = self._bytes = 0
         self._waiting: Deferred[None] | None = None
         self._told: list[tuple[int, Deferred[None]]] = []
+        self._asked: list[Deferred[None]] = []
+        """They wait for any answer."""
         self._deadlines = Deadlines(clock)
         self._begun = self._over = False
         self._error: Exception | None = None
@@ -153,19 +159,31 @@ class WatchTail:
         try:
             answer = wire.watch_answer(data)
         except wire.Malformed as error:
-            self.end(Unavailable(f"etcd sent something else than a watch answer: {error}"))
+            self._refused(f"etcd sent something else than a watch answer: {error}")
             return
         if answer.canceled:
             if answer.compacted:
                 self.end(Compacted(self._log.compacted(answer.compacted)))
             else:
-                self.end(Unavailable(f"etcd ended the watch: {answer.reason or 'without a reason'}"))
+                self._refused(f"etcd ended the watch: {answer.reason or 'without a reason'}")
         elif answer.created:
             self._ask()  # where the past ends
         elif answer.events:
             self._events(answer)
         else:
             self._push(Batch([], answer.revision + self._offset), 0)
+        asked, self._asked = self._asked, []
+        for sign in asked:
+            sign.callback(None)
+
+    def _refused(self, why: str) -> None:
+        """End for a reason that has nothing to do with revisions.
+
+        Source: ``go.etcd.io/etcd/client/v3`` watch.go shouldRetryWatch, which opens a new stream with a new token.
+        """
+        if self._call is not None:
+            self._log.refused(self._call, why)
+        self.end(Unavailable(why))
 
     def _events(self, answer: wire.WatchAnswer) -> None:
         self._parts += answer.events
@@ -272,6 +290,15 @@ class WatchTail:
                 self._ask()
             await self.reached(revision)
 
+    async def ask(self) -> None:
+        """See :meth:`extapi.storage.base.QuestionedTail.ask`: any answer to the watch is a sign."""
+        if self._over or self._call is None:
+            raise Unavailable("the watch has ended" if self._over else "the watch has not begun")
+        sign: Deferred[None] = Deferred(self._asked.remove)
+        self._asked.append(sign)
+        self._call.send(wire.WATCH_PROGRESS)
+        await sign
+
     def _ask(self) -> None:
         """Ask for a mark, and again soon, as long as one is wanted."""
         self._timer = None
@@ -303,6 +330,9 @@ class WatchTail:
         told, self._told = self._told, []
         for _, done in told:
             done.callback(None)
+        asked, self._asked = self._asked, []
+        for sign in asked:
+            sign.errback(error or Unavailable("the watch has ended"))
 
     def close(self) -> None:
         """End the iteration now, and drop what is queued."""

@@ -54,7 +54,7 @@ def test_verbose_names_all_checks(sick: Sick) -> None:
         b"[+]ping ok\n[+]storage ok\n[+]fever ok\nhealthz check passed\n"
     )
     assert sick.server.request("GET", "/readyz", {"verbose": "x"}).body == (
-        b"[+]ping ok\n[+]storage ok\n[+]storage-writes ok\n[+]shutdown ok\n[+]fever ok\n[+]informer-sync ok\nreadyz check passed\n"
+        b"[+]ping ok\n[+]storage ok\n[+]storage-log ok\n[+]storage-writes ok\n[+]shutdown ok\n[+]fever ok\n[+]informer-sync ok\nreadyz check passed\n"
     )
 
 

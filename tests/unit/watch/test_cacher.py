@@ -15,6 +15,7 @@ from extapi.storage.keys import KeyLayout
 from extapi.storage.tail import LogReader
 from extapi.watch.cache import ResourceCache
 from extapi.watch.cacher import Cacher
+from extapi.watch.silence import BOUND
 from tests.unit.watch.store import LAYOUT, PREFIX, V1, Kitchen, Pizzas, RecordingSink, caught, now, over, pizza, select
 
 
@@ -28,6 +29,8 @@ class Faulty:
     def __init__(self, backend: Backend) -> None:
         self._backend = backend
         self.down: Exception | None = None
+        self.fillings = 0
+        """How often a cacher has begun to fill its caches."""
         self.broken: Exception | None = None
         """What every new tail ends with."""
         self.tails: list[Tail] = []
@@ -39,6 +42,7 @@ class Faulty:
         self.close = backend.close
 
     async def oldest(self) -> int:
+        self.fillings += 1
         if self.down:
             raise self.down
         return await self._backend.oldest()
@@ -293,14 +297,39 @@ def test_attempts_come_further_and_further_apart(kitchen: Kitchen) -> None:
     backend = faulty(kitchen)
     backend.down = Unavailable("not yet")
     started = Deferred.fromCoroutine(kitchen.cacher.start())
-    pauses = []
-    for _ in range(9):
-        call: Any = kitchen.clock.getDelayedCalls()[0]
-        pauses.append(round(call.getTime() - kitchen.clock.seconds(), 1))
-        kitchen.tick(call.getTime() - kitchen.clock.seconds())
-    assert pauses == [0.2, 0.4, 0.8, 1.6, 3.2, 6.4, 10.0, 10.0, 10.0]
+    pauses: list[float] = []
+    while len(pauses) < 9:
+        before, tenths = backend.fillings, 0
+        while backend.fillings == before:
+            kitchen.tick(0.1)
+            tenths += 1
+        pauses.append(tenths / 10)
+    assert pauses == pytest.approx([0.2, 0.4, 0.8, 1.6, 3.2, 6.4, 10.0, 10.0, 10.0], abs=0.11)
     now(kitchen.cacher.stop())
     assert over(started)
+
+
+def test_a_log_that_stays_away_is_told(kitchen: Kitchen) -> None:
+    """Reads go on meanwhile, of what the caches have; nobody would see that they fall behind."""
+    backend = faulty(kitchen)
+    now(kitchen.cacher.start())
+    kitchen.tick(BOUND)
+    kitchen.tick(1)
+    assert kitchen.cacher.check_log() is None  # an idle log in this process
+    backend.broken = Unavailable("away")
+    backend.tails[-1].end(Unavailable("away"))  # type: ignore[attr-defined]  # a LogReader
+    for _ in range(int(BOUND) - 1):
+        kitchen.tick(1)
+    assert (kitchen.cacher.ready, kitchen.cacher.check_log()) == (True, None)
+    for _ in range(12):
+        kitchen.tick(1)
+    assert kitchen.cacher.ready
+    assert "silent" in (kitchen.cacher.check_log() or "")
+    backend.broken = None
+    for _ in range(12):
+        kitchen.tick(1)
+    assert kitchen.cacher.check_log() is None
+    now(kitchen.cacher.stop())
 
 
 def test_a_start_that_is_cancelled_leaves_nothing_behind(kitchen: Kitchen) -> None:

@@ -46,6 +46,7 @@ class PlayedLog:
         self.marks: list[wire.Entry] = []
         self.raised: Exception | None = None
         self.highest = 0
+        self.refused_for: list[tuple[Any, str]] = []
 
     async def begins(self, tail: WatchTail, after: int) -> int:
         self.tails.append(tail)
@@ -56,6 +57,9 @@ class PlayedLog:
     async def watch(self, start: int, message: Callable[[bytes], None], end: Callable[[Exception | None], None]) -> Any:
         self.start, self.message, self.end = start, message, end
         return self.stream
+
+    def refused(self, call: Any, reason: str) -> None:
+        self.refused_for.append((call, reason))
 
     def key(self, full: bytes) -> bytes | None:
         return full.removeprefix(b"/p") if full.startswith(b"/p/") else None
@@ -197,6 +201,49 @@ def test_etcd_ends_the_watch(answer: bytes, kind: type[Exception], text: str) ->
     assert log.tails == []
     assert log.clock.getDelayedCalls() == []
     log.put(5)  # what is still on its way is nobody's
+
+
+@pytest.mark.parametrize(
+    ("answer", "left"),
+    [
+        (field(3, 1) + field(4, 1) + field(6, b"etcdserver: invalid auth token"), True),  # the first answer, then
+        (field(4, 1) + field(6, b"etcdserver: no leader"), True),
+        (b"\xff", True),
+        (field(4, 1) + field(5, 30), False),  # what is compacted is so everywhere
+    ],
+)
+def test_what_another_connection_may_mend_is_told(answer: bytes, left: bool) -> None:
+    log = PlayedLog()
+    _, _, done = log.tail(3)
+    caught(done)
+    log.message(header(9) + answer)
+    assert [call for call, _ in log.refused_for] == [log.stream] * left
+
+
+def test_any_answer_is_a_sign_of_life() -> None:
+    log = PlayedLog(3)
+    tail = WatchTail(log, log.clock, 3)
+    with pytest.raises(Unavailable, match="has not begun"):
+        now(tail.ask())
+    tail, batches, done = log.tail(3)
+    caught(done)
+    log.created()
+    one = Deferred.fromCoroutine(tail.ask())
+    assert log.stream.sent == [wire.WATCH_PROGRESS]
+    assert not over(one)
+    log.mark(3)  # which says nothing new
+    assert over(one)
+    assert batches == []
+    two = Deferred.fromCoroutine(tail.ask())
+    three = Deferred.fromCoroutine(tail.ask())
+    log.put(4)
+    assert (over(two), over(three)) == (True, True)
+    four = Deferred.fromCoroutine(tail.ask())
+    errors = caught(four)
+    log.end(Exception("lost"))
+    assert [type(error) for error in errors] == [Unavailable]
+    with pytest.raises(Unavailable, match="has ended"):
+        now(tail.ask())
 
 
 def test_a_connection_that_breaks_ends_the_tail_after_what_came() -> None:

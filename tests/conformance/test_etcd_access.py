@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any
 
 import pytest
+from cryptography.hazmat.primitives.asymmetric import rsa
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
 
 from extapi.privatereactor import drive, private_reactor
-from extapi.storage.base import StoreRefused, Unavailable
+from extapi.storage.base import Compacted, StoreRefused, Unavailable
+from extapi.storage.etcd import wire
 from extapi.storage.etcd.backend import EtcdBackend
 from extapi.storage.etcd.channel import Channel
 from extapi.storage.etcd.endpoints import EtcdAccess
-from extapi.testing.stories import Follower, refusal
+from extapi.testing.stories import Follower, read_until, refusal
 from tests.certificates import CLIENT, SERVER, authority
 from tests.etcds import Etcd, etcd
 from tests.unit.storage.etcd.test_wire import field
@@ -95,6 +99,81 @@ def test_a_user_with_a_password(tmp_path: Path) -> None:
         await refusal(reader.done, Unavailable)
         for each in (store, other, nobody):
             await each.close()
+        admin.close()
+
+    with etcd(tmp_path, arguments=["--bcrypt-cost=4"]) as member:
+        run(lambda reactor: tale(reactor, member))
+
+
+def jwt(directory: Path) -> str:
+    """A flag with which tokens are signed, and end with each change of users; files are made for it."""
+    key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
+    (directory / "jwt.key").write_bytes(key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
+    (directory / "jwt.pub").write_bytes(key.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo))
+    return f"--auth-token=jwt,pub-key={directory}/jwt.pub,priv-key={directory}/jwt.key,sign-method=RS256,ttl=10m"
+
+
+@pytest.mark.parametrize("kind", ["simple", "jwt"])
+def test_every_kind_of_stream_takes_a_new_token(tmp_path: Path, kind: str) -> None:
+    """As clientv3 does: a log that begins again, the question of what is compacted, and a list that is."""
+    password, roots = tmp_path / "password", tmp_path / "root"
+    password.write_text("secret\n")
+    roots.write_text("toor")
+
+    async def tale(reactor: Any, member: Etcd) -> None:
+        admin = Channel(reactor, EtcdAccess(member.options("/")))
+        await with_users(admin)
+        admin.close()
+        admin = Channel(reactor, EtcdAccess(member.options("/", username="root", password_file=roots)))
+
+        async def end_tokens() -> None:
+            if kind == "jwt":
+                await administered(admin, "UserAdd", uuid.uuid4().hex.encode(), b"x")
+            else:
+                await administered(admin, "UserChangePassword", b"extapi", b"secret")
+
+        store = EtcdBackend(reactor, member.options(PREFIX, username="extapi", password_file=password))
+        begin = await store.oldest()
+        first = Follower(store.tail(begin))
+        made = await store.commit(b"/a", b"1", expected=0)
+        await first.reached(made)
+        await end_tokens()
+        assert "etcd ended the watch" in str(await refusal(read_until(store.tail(begin), made), Unavailable))
+        assert [change.revision for change in await read_until(store.tail(begin), made)] == [made]
+        # Others compact; a list of what is gone then is told so, though the connection of watches has an old token again.
+        last = await store.commit(b"/a", b"2", expected=made)
+        await admin.call(wire.COMPACT, wire.compaction_request(last), repeatable=True)
+        await end_tokens()
+        gone = await refusal(store.page(b"", at=made, after=b"", limit=0), Compacted)
+        assert gone.oldest == last
+        await store.close()
+        admin.close()
+
+    arguments = ["--bcrypt-cost=4", *([jwt(tmp_path)] if kind == "jwt" else [])]
+    with etcd(tmp_path, arguments=arguments) as member:
+        run(lambda reactor: tale(reactor, member))
+
+
+def test_users_are_switched_off_and_on(tmp_path: Path) -> None:
+    """Without users there are no tokens; who has a password goes on, as clientv3 does, and gets one again later."""
+    password, roots = tmp_path / "password", tmp_path / "root"
+    password.write_text("secret\n")
+    roots.write_text("toor")
+
+    async def tale(reactor: Any, member: Etcd) -> None:
+        admin = Channel(reactor, EtcdAccess(member.options("/")))
+        await with_users(admin)
+        admin.close()
+        admin = Channel(reactor, EtcdAccess(member.options("/", username="root", password_file=roots)))
+        await administered(admin, "AuthDisable")
+        store = EtcdBackend(reactor, member.options(PREFIX, username="extapi", password_file=password))
+        begin = await store.oldest()
+        made = await store.commit(b"/a", b"1", expected=0)
+        await administered(admin, "AuthEnable")
+        changed = await store.commit(b"/a", b"2", expected=made)
+        reader = Follower(store.tail(begin))
+        await reader.reached(changed)
+        await store.close()
         admin.close()
 
     with etcd(tmp_path, arguments=["--bcrypt-cost=4"]) as member:

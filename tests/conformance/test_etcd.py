@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from extapi.testing.backend_log import LogStories
 from extapi.testing.backends import BackendConformance
 from extapi.testing.stories import Follower, read_until, refusal
 from tests.conformance.onetcd import OnEtcd
+from tests.conformance.users import with_users
 from tests.etcds import Etcd, etcd
 
 pytestmark = pytest.mark.kubernetes
@@ -43,6 +45,22 @@ def older(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Etcd]:
         yield member
 
 
+@pytest.fixture(scope="module")
+def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Etcd]:
+    arguments = ["--bcrypt-cost=4", "--auth-token-ttl=1"]
+    with etcd(tmp_path_factory.mktemp("etcd"), arguments=arguments) as member:
+        (member.directory / "password").write_text("secret")
+
+        async def prepare(reactor: Any) -> None:
+            admin = Channel(reactor, EtcdAccess(member.options("/")))
+            await with_users(admin, "/test")
+            admin.close()
+
+        with private_reactor() as reactor:
+            drive(reactor, prepare(reactor))
+        yield member
+
+
 class TestPlain(OnEtcd, BackendConformance):
     @pytest.fixture(autouse=True)
     def _place(self, plain: Etcd) -> None:
@@ -55,6 +73,17 @@ class TestOlder(OnEtcd, BackendConformance):
     @pytest.fixture(autouse=True)
     def _place(self, older: Etcd) -> None:
         self.use(older)
+
+
+class TestWithUsers(OnEtcd, BackendConformance):
+    """A user with a password, whose tokens end after a second in which it is silent."""
+
+    @pytest.fixture(autouse=True)
+    def _place(self, guarded: Etcd) -> None:
+        self.use(guarded)
+
+    def options(self) -> EtcdOptions:
+        return replace(super().options(), username="extapi", password_file=self.etcd.directory / "password")
 
 
 class TestSecured(OnEtcd, LogStories):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from extapi.clock import Clock
-from extapi.storage.base import Compacted, Unavailable
+from extapi.storage.base import Compacted
 from extapi.storage.etcd.watch import WatchedLog, WatchTail
 
 
@@ -15,15 +15,8 @@ async def compacted_to(log: WatchedLog, clock: Clock) -> int:
         clock: For bounds.
 
     Raises:
-        Unavailable: etcd does not tell, also on a second connection.
+        Unavailable: etcd does not tell.
     """
-    try:
-        return await _asked(log, clock)
-    except Unavailable:  # the connection's token may have expired since the last watch
-        return await _asked(log, clock)
-
-
-async def _asked(log: WatchedLog, clock: Clock) -> int:
     tail = WatchTail(_FirstWatch(log), clock, 0)
     try:
         await tail.__anext__()

@@ -25,6 +25,12 @@ from extapi.storage.tail import BEHIND_BYTES, BEHIND_CHANGES
 _ASK_SECONDS: Final = 0.1
 """The time between two questions for the same mark, as in kube-apiserver
 (``k8s.io/apiserver/pkg/storage/cacher/progress``)."""
+_STALE: Final = (
+    "etcdserver: invalid auth token",
+    "etcdserver: revision of auth store is old",
+    "etcdserver: user name is empty",
+)
+"""Reasons for which a new token helps."""
 
 
 class WatchedLog(Protocol):
@@ -110,7 +116,7 @@ class WatchTail:
         self._asked: list[Deferred[None]] = []
         """They wait for any answer."""
         self._deadlines = Deadlines(clock)
-        self._begun = self._over = False
+        self._begun = self._over = self._renewed = False
         self._error: Exception | None = None
 
     def __aiter__(self) -> WatchTail:
@@ -141,15 +147,31 @@ class WatchTail:
         try:
             self._wanted = await self._log.begins(self, self.given)
             self._offset = self._log.offset
-            if not self._over:
-                self._call = await self._log.watch(self.given + 1 - self._offset, self._message, self._ended)
+            await self._watch()
         except (Compacted, Future, Unavailable) as error:
             self.end(error)
         except BaseException:
             self.end(None)
             raise
-        if self._over and self._call is not None:
-            self._call.cancel()
+
+    async def _watch(self) -> None:
+        if not self._over:
+            self._call = await self._log.watch(self.given + 1 - self._offset, self._message, self._ended)
+            if self._over:
+                self._call.cancel()
+
+    async def _renew(self, refused: RpcCall) -> None:
+        """Watch with another token, once.
+
+        Source: ``go.etcd.io/etcd/client/v3`` watch.go, which opens a new stream if shouldRetryWatch.
+        """
+        self._call = None
+        refused.cancel()
+        self._renewed = True
+        try:
+            await self._watch()
+        except Unavailable as error:
+            self.end(error)
 
     # -- what etcd sends
 
@@ -164,6 +186,9 @@ class WatchTail:
         if answer.canceled:
             if answer.compacted:
                 self.end(Compacted(self._log.compacted(answer.compacted)))
+            elif answer.created and not self._renewed and any(each in answer.reason for each in _STALE) and self._call:
+                self._log.refused(self._call, answer.reason)
+                Deferred.fromCoroutine(self._renew(self._call))
             else:
                 self._refused(f"etcd ended the watch: {answer.reason or 'without a reason'}")
         elif answer.created:
@@ -177,10 +202,7 @@ class WatchTail:
             sign.callback(None)
 
     def _refused(self, why: str) -> None:
-        """End for a reason that has nothing to do with revisions.
-
-        Source: ``go.etcd.io/etcd/client/v3`` watch.go shouldRetryWatch, which opens a new stream with a new token.
-        """
+        """End for a reason that has nothing to do with revisions."""
         if self._call is not None:
             self._log.refused(self._call, why)
         self.end(Unavailable(why))

@@ -206,7 +206,7 @@ def test_etcd_ends_the_watch(answer: bytes, kind: type[Exception], text: str) ->
 @pytest.mark.parametrize(
     ("answer", "left"),
     [
-        (field(3, 1) + field(4, 1) + field(6, b"etcdserver: invalid auth token"), True),  # the first answer, then
+        (field(4, 1) + field(6, b"etcdserver: invalid auth token"), True),
         (field(4, 1) + field(6, b"etcdserver: no leader"), True),
         (b"\xff", True),
         (field(4, 1) + field(5, 30), False),  # what is compacted is so everywhere
@@ -218,6 +218,24 @@ def test_what_another_connection_may_mend_is_told(answer: bytes, left: bool) -> 
     caught(done)
     log.message(header(9) + answer)
     assert [call for call, _ in log.refused_for] == [log.stream] * left
+
+
+@pytest.mark.parametrize("reason", [b"invalid auth token", b"revision of auth store is old", b"user name is empty"])
+def test_a_watch_that_needs_a_new_token_is_begun_again_once(reason: bytes) -> None:
+    refusal = header(9) + field(3, 1) + field(4, 1) + field(6, b"rpc error: etcdserver: " + reason)
+    log = PlayedLog()
+    _, batches, done = log.tail(3)
+    errors = caught(done)
+    first, log.stream, log.start = log.stream, Stream(), 0
+    log.message(refusal)
+    assert [call for call, _ in log.refused_for] == [first]
+    assert (first.cancelled, log.start) == (True, 4)
+    log.created()
+    log.put(4)
+    assert batches == [Batch([put(4)], 4)]
+    log.message(refusal)
+    assert [type(error) for error in errors] == [Unavailable]
+    assert [call for call, _ in log.refused_for] == [first, log.stream]
 
 
 def test_any_answer_is_a_sign_of_life() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import uuid
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -167,6 +167,110 @@ def test_an_etcd_that_was_restored_from_an_older_state_is_refused_until_the_offs
         (tmp_path / "copy").rename(tmp_path / "data")
         member.start()
         drive(reactor, after(reactor, store, first, last))
+
+
+async def _put_back(store: EtcdBackend) -> None:
+    """A value that the snapshot has otherwise."""
+    entry = await store.get(b"/a")
+    assert entry is not None
+    await store.commit(b"/a", b"lost", expected=entry.revision)
+
+
+async def _delete(store: EtcdBackend) -> None:
+    """A key that comes back with the snapshot."""
+    entry = await store.get(b"/a")
+    assert entry is not None
+    await store.commit(b"/a", None, expected=entry.revision)
+
+
+async def _create(store: EtcdBackend) -> None:
+    """A key that the snapshot does not have."""
+    await store.commit(b"/ghost", b"1", expected=0)
+
+
+async def _compact(store: EtcdBackend) -> None:
+    """Nothing but the store's own mark."""
+    await store.compact(await store.revision(), expected=await store.oldest())
+
+
+@pytest.mark.parametrize("lose", [_put_back, _delete, _create, _compact])
+def test_an_older_state_that_others_have_written_past_what_was_seen_is_refused(
+    tmp_path: Path, lose: Callable[[EtcdBackend], Awaitable[None]]
+) -> None:
+    """While the server was cut off, say. Its revision tells nothing; what etcd had at one that was seen does."""
+
+    async def until_lost(store: EtcdBackend) -> None:
+        live = Follower(store.tail(await store.revision()))
+        await store.commit(b"/b", b"1", expected=0)
+        await lose(store)
+        await store.progress()
+        await live.reached(await store.revision())
+
+    async def write(reactor: Any) -> None:
+        other = EtcdBackend(reactor, member.options("/other"))
+        for number in range(20):
+            await other.commit(b"/%d" % number, b"1", expected=0)
+        await other.close()
+
+    async def after(reactor: Any, store: EtcdBackend) -> None:
+        assert "had something else" in str(await refusal(store.revision(), WentBack))
+        assert store.check() == "etcd has an older state than before; the log says what to do"
+        await refusal(store.get(b"/a"), WentBack)
+        raiser = EtcdBackend(reactor, member.options("/test"))
+        oldest = await raiser.skip(await raiser.revision() + 1_000_000)
+        assert await store.revision() == oldest
+        assert store.check() is None
+        for each in (store, raiser):
+            await each.close()
+
+    with etcd(tmp_path) as member, private_reactor() as reactor:
+        store = EtcdBackend(reactor, member.options("/test"))
+        drive(reactor, store.open())
+        drive(reactor, store.commit(b"/a", b"1", expected=0))
+        member.kill()
+        shutil.copytree(tmp_path / "data", tmp_path / "copy")
+        member.start()
+        drive(reactor, until_lost(store))
+        member.kill()
+        shutil.rmtree(tmp_path / "data")
+        (tmp_path / "copy").rename(tmp_path / "data")
+        member.start()
+        with private_reactor() as elsewhere:
+            drive(elsewhere, write(elsewhere))
+        drive(reactor, after(reactor, store))
+
+
+def test_a_restart_and_a_compaction_are_no_other_history(tmp_path: Path) -> None:
+    async def before(store: EtcdBackend) -> None:
+        live = Follower(store.tail(await store.revision()))
+        made = await store.commit(b"/a", b"1", expected=0)
+        gone = await store.commit(b"/b", b"1", expected=0)
+        await live.reached(await store.commit(b"/b", None, expected=gone))
+        assert made < gone
+
+    async def compact(reactor: Any) -> None:
+        other = EtcdBackend(reactor, member.options("/other"))
+        made = await other.commit(b"/a", b"1", expected=0)
+        await other.compact(made, expected=await other.oldest())
+        await other.close()
+
+    async def after(store: EtcdBackend) -> None:
+        assert await store.get(b"/a") is not None
+        assert store.check() is None
+
+    with etcd(tmp_path) as member, private_reactor() as reactor:
+        store = EtcdBackend(reactor, member.options("/test"))
+        drive(reactor, store.open())
+        drive(reactor, before(store))
+        member.kill()
+        member.start()
+        drive(reactor, after(store))
+        member.kill()
+        member.start()
+        with private_reactor() as elsewhere:
+            drive(elsewhere, compact(elsewhere))
+        drive(reactor, after(store))
+        drive(reactor, store.close())
 
 
 def test_a_write_to_an_older_state_is_uncertain_and_a_mark_that_is_gone_is_told(plain: Etcd) -> None:

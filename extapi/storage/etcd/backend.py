@@ -9,6 +9,7 @@ Source: ``k8s.io/apiserver/pkg/storage/etcd3`` store.go, watcher.go, compact.go.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Final
 
 from twisted.internet.defer import Deferred
@@ -32,7 +33,9 @@ from extapi.storage.etcd.compactions import compacted_to
 from extapi.storage.etcd.endpoints import EtcdAccess, EtcdOptions
 from extapi.storage.etcd.health import EtcdHealth
 from extapi.storage.etcd.mark import LARGEST, write_mark
+from extapi.storage.etcd.numbering import Numbering
 from extapi.storage.etcd.watch import WatchTail
+from extapi.storage.etcd.witness import Witness, recognize
 from extapi.storage.keys import check_write, successor
 
 _FIRST_PART: Final = 100
@@ -63,19 +66,22 @@ class EtcdBackend:
         access = EtcdAccess(options)
         self._clock = reactor
         self._times = options.times
-        self._watching = Channel(reactor, access, start=first)
+        self._numbers = Numbering()
+        self._witness = Witness()
+        confirm = partial(recognize, self._witness, self._numbers)
+        self._watching = Channel(reactor, access, start=first, confirm=confirm)
         prefix = options.prefix.rstrip("/").encode()
         self._data = prefix + b"/data"
         self._mark = prefix + b"/mark"
         self._health = EtcdHealth(self._read_revision, reactor, options.healthcheck_timeout)
         self._calls = StoreCalls(
-            Channel(reactor, access, start=first),
+            Channel(reactor, access, start=first, confirm=confirm),
+            self._numbers,
             self._mark,
             create=options.create,
             answered=self._health.answered,
             renumbered=self._renumbered,
         )
-        self._numbers = self._calls.numbers
         self._alarms = EtcdAlarms(self._ask_alarms, reactor)
         self._tails: list[WatchTail] = []
         self._asking = False
@@ -120,9 +126,15 @@ class EtcdBackend:
     def seen(self, revision: int) -> None:
         """See :meth:`extapi.storage.etcd.watch.WatchedLog.seen`."""
         self._numbers.seen(revision)
+        self._witness.pass_to(revision - self.offset)
+
+    def changed(self, event: wire.EtcdEvent) -> None:
+        """See :meth:`extapi.storage.etcd.watch.WatchedLog.changed`."""
+        self._witness.change(event.entry.key, event.entry.revision, deleted=event.deleted)
 
     def _renumbered(self) -> None:
         """The past means nothing now."""
+        self._witness.forget()
         for tail in tuple(self._tails):
             tail.end(Compacted(self._numbers.oldest))
 
@@ -194,6 +206,7 @@ class EtcdBackend:
                 raise Compacted(self._numbers.oldest)
             at = at or answer.revision + offset
             found = answer.entries
+            self._witness.read(found, at - offset)
             entries += [self._entry(entry.key[len(self._data) :], entry) for entry in found]
             remaining = answer.total - len(found)
             if not found or not answer.more or (limit and len(entries) >= limit):

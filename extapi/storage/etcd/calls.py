@@ -23,6 +23,7 @@ class StoreCalls:
 
     Args:
         channel: The way to etcd.
+        numbers: How revisions are numbered.
         mark: The key of the mark.
         create: Whether the mark is made if it is missing.
         answered: Is told that the mark could be read.
@@ -32,6 +33,7 @@ class StoreCalls:
     def __init__(
         self,
         channel: Channel,
+        numbers: Numbering,
         mark: bytes,
         *,
         create: bool,
@@ -39,7 +41,7 @@ class StoreCalls:
         renumbered: Callable[[], None],
     ) -> None:
         self.channel = channel
-        self.numbers = Numbering()
+        self.numbers = numbers
         self.closed = False
         self._mark = mark
         self._create = create

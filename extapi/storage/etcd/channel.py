@@ -6,7 +6,7 @@ repeatable. A new connection is asked for etcd's version, and for a token if the
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any, Final
 
 from twisted.internet.defer import CancelledError, Deferred
@@ -18,9 +18,11 @@ from extapi.storage.base import Overloaded, StoreRefused, TooLarge, Unavailable,
 from extapi.storage.etcd.call import Lost, NotBegun, RpcCall, RpcError
 from extapi.storage.etcd.connection import RpcConnection
 from extapi.storage.etcd.deadlines import Deadlines
-from extapi.storage.etcd.dialling import call_block, dialled
+from extapi.storage.etcd.dialling import answer_of, call_block, dialled
 from extapi.storage.etcd.endpoints import EtcdAccess, EtcdEndpoint
 
+Ask = Callable[[bytes, bytes], Awaitable[bytes]]
+"""A call of a method, with a request, on one connection."""
 _PAUSE: Final = 0.05
 _LONGEST_PAUSE: Final = 2.0
 """Seconds before endpoints are tried again that all failed; doubled with each round."""
@@ -39,13 +41,28 @@ _ALARMED = frozenset({"etcdserver: mvcc: database space exceeded", "etcdserver: 
 
 
 class Channel:
-    """The way to etcd for calls, or for watches: large answers would hold up watches on the same connection."""
+    """The way to etcd for calls, or for watches: large answers would hold up watches on the same connection.
+
+    Args:
+        reactor: An ``IReactorTime`` and ``IReactorTCP``.
+        access: How etcd is reached.
+        start: Which of its endpoints is used first.
+        confirm: Looks at each new connection before it is used; may make calls on it.
+    """
 
     _log = Logger()
 
-    def __init__(self, reactor: Any, access: EtcdAccess, *, start: int = 0) -> None:
+    def __init__(
+        self,
+        reactor: Any,
+        access: EtcdAccess,
+        *,
+        start: int = 0,
+        confirm: Callable[[Ask], Awaitable[None]] | None = None,
+    ) -> None:
         self._reactor = reactor
         self._access = access
+        self._confirm = confirm
         self._endpoints: list[EtcdEndpoint] = access.endpoints
         self._at = start
         self._connection: RpcConnection | None = None
@@ -212,6 +229,7 @@ class Channel:
                 endpoint = self.endpoint
                 try:
                     connection, token = await dialled(self._reactor, self._access, endpoint, self._drop)
+                    await self._confirmed(connection, endpoint, token)
                 except (UnusableStore, Unavailable, RpcError, Lost, NotBegun, ConnectError) as error:
                     self._why = f"{endpoint.url}: {error}"
                     self._log.warn("etcd cannot be used: {why}", why=self._why)
@@ -232,6 +250,23 @@ class Channel:
             pass
         finally:
             self._dialling = None
+
+    async def _confirmed(self, connection: RpcConnection, endpoint: EtcdEndpoint, token: bytes) -> None:
+        if self._confirm is None:
+            return
+        deadline = self._reactor.seconds() + self._access.times.dial
+
+        async def ask(method: bytes, request: bytes) -> bytes:
+            block = call_block(method, endpoint, token)
+            return await answer_of(self._reactor, connection, block, request, deadline)
+
+        try:
+            await self._confirm(ask)
+        except BaseException:
+            connection.close()
+            raise
+        if not connection.usable:
+            raise Lost("the connection was lost")
 
     async def versions(self) -> None:
         """Ask every endpoint that can be reached for its version.

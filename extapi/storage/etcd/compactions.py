@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from extapi.clock import Clock
 from extapi.storage.base import Compacted
+from extapi.storage.etcd import wire
 from extapi.storage.etcd.watch import WatchedLog, WatchTail
 
 
@@ -47,6 +48,9 @@ class _FirstWatch:
 
     def seen(self, revision: int) -> None:
         """What it sees is no revision of the store."""
+
+    def changed(self, event: wire.EtcdEvent) -> None:
+        """Nor are its changes the next ones."""
 
     def ended(self, tail: WatchTail) -> None:
         """Nobody waits for it."""

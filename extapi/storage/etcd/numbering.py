@@ -105,6 +105,12 @@ class Numbering:
         self.seen(number)
         return renumbered
 
+    def replaced(self, revision: int) -> None:
+        """What etcd had at a revision of its own is not what was seen there."""
+        if not self.refusal:
+            number = revision + self.offset
+            self._note(f"etcd had something else at revision {number} of the store: an older state was restored")
+
     def lost(self) -> None:
         """The mark is gone.
 
@@ -116,6 +122,9 @@ class Numbering:
 
     def _refuse(self, why: str) -> None:
         if not self.refusal:
-            self.refusal = f"{why}; {_ADVICE}"
-            self._log.error("not going on: {refusal}", refusal=self.refusal)
+            self._note(why)
         self.check()
+
+    def _note(self, why: str) -> None:
+        self.refusal = f"{why}; {_ADVICE}"
+        self._log.error("not going on: {refusal}", refusal=self.refusal)

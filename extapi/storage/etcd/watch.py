@@ -77,8 +77,12 @@ class WatchedLog(Protocol):
         """
         ...
 
+    def changed(self, event: wire.EtcdEvent) -> None:
+        """The tail is given a change, of the mark, too."""
+        ...
+
     def seen(self, revision: int) -> None:
-        """The tail is given a revision."""
+        """The tail is given everything up to a revision."""
         ...
 
     def compacted(self, oldest: int) -> int:
@@ -222,6 +226,7 @@ class WatchTail:
             revision = event.entry.revision + self._offset
             if revision <= self.given:  # etcd issue 20221
                 continue
+            self._log.changed(event)
             key = self._log.key(event.entry.key)
             if key is None:
                 self._push(Batch(changes, progress), size)

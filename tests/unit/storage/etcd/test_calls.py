@@ -8,6 +8,7 @@ from twisted.internet.defer import Deferred, gatherResults
 
 from extapi.storage.etcd.calls import StoreCalls
 from extapi.storage.etcd.mark import EMPTY, Mark
+from extapi.storage.etcd.numbering import Numbering
 from tests.unit.storage.etcd.test_channel import Member, answered, channel, run
 from tests.unit.storage.etcd.test_wire import field, header
 
@@ -33,7 +34,12 @@ def test_a_mark_that_another_call_made_meanwhile_is_not_lost() -> None:
 
         member = Member(reactor, answer)
         calls = StoreCalls(
-            channel(reactor, member.url), KEY, create=True, answered=lambda: None, renumbered=lambda: None
+            channel(reactor, member.url),
+            Numbering(),
+            KEY,
+            create=True,
+            answered=lambda: None,
+            renumbered=lambda: None,
         )
         both = [Deferred.fromCoroutine(calls.read_mark()) for _ in range(2)]
         assert await gatherResults(both) == [(Mark(5, 5), 5)] * 2

@@ -46,6 +46,7 @@ class PlayedLog:
         self.marks: list[wire.Entry] = []
         self.raised: Exception | None = None
         self.highest = 0
+        self.changes: list[int] = []
         self.refused_for: list[tuple[Any, str]] = []
 
     async def begins(self, tail: WatchTail, after: int) -> int:
@@ -69,6 +70,9 @@ class PlayedLog:
         if self.raised is not None:
             for tail in tuple(self.tails):
                 tail.end(self.raised)
+
+    def changed(self, event: wire.EtcdEvent) -> None:
+        self.changes.append(event.entry.revision)
 
     def seen(self, revision: int) -> None:
         self.highest = revision

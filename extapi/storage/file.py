@@ -77,7 +77,10 @@ class StoreFile:
             if isinstance(error, sqlite3.Error | OSError):
                 raise self.unusable(error) from error
             raise
-        self._identity = identity
+        self._identities = {str(self.path): identity} | {
+            side: _identity(side) for side in (self.log_path, self._index_path)
+        }
+        """Device and inode of each file that is open, by its path."""
 
     def unusable(self, error: Exception) -> UnusableFile:
         """The exception for an error of SQLite or of the operating system."""
@@ -176,6 +179,11 @@ class StoreFile:
         """The write-ahead log, which exists while the file is open."""
         return f"{self.path}-wal"
 
+    @property
+    def _index_path(self) -> str:
+        """The index of the log, by which other processes find what is in it."""
+        return f"{self.path}-shm"
+
     def wait_elsewhere(self) -> None:
         """Let commits on ``writer`` return before they are on the disk, and make checkpoints only when asked to."""
         self.writer.execute("PRAGMA synchronous = NORMAL")
@@ -190,13 +198,18 @@ class StoreFile:
         busy, pages, copied = self.writer.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
         return not busy and pages == copied
 
-    def gone(self) -> bool:
-        """Whether the path no longer leads to the open file, so that everything written would be lost."""
-        try:
-            found = os.stat(self.path)  # noqa: PTH116 - runs before every group of writes; Path.stat costs twice as much
-        except OSError:
-            return True
-        return (found.st_dev, found.st_ino) != self._identity
+    def gone(self) -> str:
+        """The path that no longer leads to the open file, so that everything written would be lost; empty: all of them do.
+
+        Source: https://www.sqlite.org/howtocorrupt.html sections 1.4 and 2.4.
+        """
+        for path, identity in self._identities.items():
+            try:
+                if _identity(path) != identity:
+                    return path
+            except OSError:
+                return path
+        return ""
 
     def close(self) -> None:
         """Close both connections, then release the lock. This waits for the disk, as it empties the write-ahead log."""
@@ -205,6 +218,11 @@ class StoreFile:
             self.writer.close()
         finally:
             os.close(self._lock)
+
+
+def _identity(path: str) -> tuple[int, int]:
+    found = os.stat(path)  # noqa: PTH116 - runs before every group of writes; Path.stat costs twice as much
+    return found.st_dev, found.st_ino
 
 
 def _pragma(connection: sqlite3.Connection, name: str) -> int:

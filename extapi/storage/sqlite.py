@@ -76,6 +76,8 @@ class SqliteBackend:
         self._durable = self._without_thread(reactor, writer)
         disk = self._durable or self._thread
         self._group = GroupCommit(writer, disk, publish=self._publish, refusal=self._refusal, waiting=waiting)
+        self._saved = False
+        """Whether a log that is gone has been copied to the file."""
         self._closing = False
         self._closed = False
         self._closers: list[Deferred[None]] = []
@@ -98,9 +100,23 @@ class SqliteBackend:
         return DurableCommits(self._file, writer, self._thread, sync, published=lambda: self._current)
 
     def _refusal(self) -> str:
-        if self._file.gone():
-            return f"{self._file.path} was moved or removed"
-        return self._durable.refusal() if self._durable is not None else ""
+        gone = self._file.gone()
+        if not gone:
+            self._saved = False
+            return self._durable.refusal() if self._durable is not None else ""
+        if gone == str(self._file.path):
+            return f"{gone} was moved or removed"
+        self._save()
+        return f"{gone} was moved or removed; bring it back, or restart the server"
+
+    def _save(self) -> None:
+        """Copy what was acknowledged from a log that is gone, but open, to the file: a crash would lose it."""
+        if self._saved or self._thread.busy:
+            return
+        try:
+            self._saved = self._file.checkpoint()
+        except sqlite3.Error as error:
+            self._log.error("{path}: not saved: {error}", path=self._file.path, error=error)
 
     def _publish(self, changes: list[LogEvent], compacted: int) -> None:
         """A group is on the disk: let readers see it. Tails get it before the writers go on."""

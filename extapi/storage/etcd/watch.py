@@ -161,8 +161,8 @@ class WatchTail:
     async def _watch(self) -> None:
         if not self._over:
             self._call = await self._log.watch(self.given + 1 - self._offset, self._message, self._ended)
-            if self._over:
-                self._call.cancel()
+        if self._over and self._call is not None:
+            self._call.cancel()
 
     async def _renew(self, refused: RpcCall) -> None:
         """Watch with another token, once.

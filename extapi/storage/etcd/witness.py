@@ -14,7 +14,6 @@ from extapi.storage.etcd.channel import OUT_OF_RANGE, Ask
 from extapi.storage.etcd.numbering import Numbering
 
 
-
 class Witness:
     """The last changes that this process has been given, in etcd's own keys and revisions. Pure."""
 

@@ -134,13 +134,14 @@ def test_a_file_system_without_a_write_ahead_log(tmp_path: Path) -> None:
 
 
 def test_it_is_gone_when_the_path_leads_elsewhere(tmp_path: Path) -> None:
-    path = tmp_path / "store.db"
-    file = StoreFile(path)
-    assert not file.gone()
-    path.rename(tmp_path / "moved.db")
-    assert file.gone()
-    path.touch()
-    assert file.gone()
-    (tmp_path / "moved.db").rename(path)
-    assert not file.gone()
+    file = StoreFile(tmp_path / "store.db")
+    assert file.gone() == ""
+    for name in ("store.db", "store.db-wal", "store.db-shm"):
+        path = tmp_path / name
+        path.rename(tmp_path / "moved")
+        assert file.gone() == str(path)
+        path.touch()
+        assert file.gone() == str(path)
+        (tmp_path / "moved").rename(path)
+        assert file.gone() == ""
     file.close()

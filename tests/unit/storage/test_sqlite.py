@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import resource
 import select
+import shutil
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -79,6 +80,18 @@ def moved(store: SqliteBackend) -> Iterator[None]:
 
 
 @contextmanager
+def log_moved(store: SqliteBackend) -> Iterator[None]:
+    """Somebody moves the log away, because it has grown."""
+    log = Path(store._file.log_path)
+    away = log.with_suffix(".away")
+    log.rename(away)
+    try:
+        yield
+    finally:
+        away.rename(log)
+
+
+@contextmanager
 def locked(store: SqliteBackend) -> Iterator[None]:
     """Another program writes to the file for longer than it should."""
     other = sqlite3.connect(store._file.path, isolation_level=None)
@@ -95,7 +108,8 @@ def locked(store: SqliteBackend) -> Iterator[None]:
         (full_while_writing, "database or disk is full"),
         (full_while_committing, "disk"),
         (read_only, "attempt to write a readonly database"),
-        (moved, "was moved or removed"),
+        (moved, "store.db was moved or removed"),
+        (log_moved, "store.db-wal was moved or removed; bring it back, or restart the server"),
         (locked, "database is locked"),
     ],
 )
@@ -126,6 +140,34 @@ def test_a_disk_in_trouble_refuses_writes_and_loses_nothing(
         store = SqliteBackend(reactor, path)
         assert [change.revision for change in await read_until(store.tail(1), 5)] == [2, 3, 4, 5]
         await store.close()
+
+    drive(reactor, after())
+
+
+@pytest.mark.parametrize("suffix", ["-wal", "-shm"])
+def test_what_was_acknowledged_survives_the_removal_of_the_log(reactor: Any, path: Path, suffix: str) -> None:
+    """Also if the process is killed, as soon as one write has been refused."""
+    store = SqliteBackend(reactor, path)
+
+    def remove(name: str) -> None:
+        Path(name).unlink()
+
+    async def story() -> None:
+        await store.commit(b"/a", b"1", expected=0)
+        remove(f"{path}{suffix}")
+        await refusal(store.commit(b"/b", b"1", expected=0), Unavailable)
+
+    drive(reactor, story())
+    copy = path.with_name("copy.db")
+    shutil.copy(path, copy)
+    if suffix == "-shm":
+        shutil.copy(f"{path}-wal", f"{copy}-wal")
+
+    async def after() -> None:
+        again = SqliteBackend(reactor, copy)
+        assert await again.get(b"/a") == (b"/a", b"1", 2)
+        for each in (store, again):
+            await each.close()
 
     drive(reactor, after())
 

@@ -3,7 +3,6 @@ from __future__ import annotations
 import gc
 import weakref
 from collections.abc import Iterator
-from typing import Any
 
 import pytest
 from twisted.internet.defer import CancelledError, Deferred

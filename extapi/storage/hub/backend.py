@@ -61,7 +61,8 @@ _CLOSED = "the store is closed"
 class HubBackend:
     """A :class:`~extapi.storage.base.Backend` and :class:`~extapi.storage.base.Engine` in a process beside the hub.
 
-    While the hub is away, reads go on, writes are :class:`~extapi.storage.base.Unavailable`, and the process is not ready.
+    While the hub is away, reads of a known revision go on, those of the current one wait, writes are
+    :class:`~extapi.storage.base.Unavailable`, and the process is not ready.
     Writes that it has not answered are :class:`~extapi.storage.base.Uncertain`.
 
     Args:
@@ -213,17 +214,39 @@ class HubBackend:
                 done.callback(None)
 
     async def revision(self) -> int:
-        """See :meth:`extapi.storage.base.Backend.revision`. Asks nobody; waits for what is on its way here."""
+        """See :meth:`extapi.storage.base.Backend.revision`. Asks nobody; waits for what is on its way here.
+
+        Also for a hub that is away: what it has written and not told may be in the file, and a client that was told that its
+        write is uncertain reads to find out.
+        """
         if self._closing:
             raise Unavailable(_CLOSED)
         if self._reader is None:
             await self.open()
+        if not self._greeted:
+            await self._returned()
         current = self._shared.current
         if current > self._told:
             await self._reached(current)
         if self._closing:
             raise Unavailable(_CLOSED)
         return self._told
+
+    async def _returned(self) -> None:
+        """Wait for the hub, within a bound.
+
+        Raises:
+            Unavailable: It stays away, or the store is closed.
+        """
+        waiting: Deferred[None] = Deferred(self._opening.remove)
+        self._opening.append(waiting)
+        late = self._reactor.callLater(PATIENCE, waiting.errback, Unavailable(_AWAY))
+        try:
+            await waiting
+        finally:
+            if waiting in self._opening:
+                self._opening.remove(waiting)
+            stop_timer(late)
 
     async def _reached(self, revision: int) -> None:
         if self._channel is None:
@@ -269,7 +292,8 @@ class HubBackend:
     async def page(self, prefix: bytes, *, at: int | None, after: bytes, limit: int) -> Page:
         """See :meth:`extapi.storage.base.Backend.page`."""
         while True:
-            current = await self.revision()
+            known = at is not None and at <= self._told and not self._closing
+            current = self._told if known else await self.revision()
             revision = current if at is None else at
             if revision > current:
                 raise Future(current)

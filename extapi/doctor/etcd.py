@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 from twisted.internet.base import BlockingResolver
@@ -16,9 +16,12 @@ from extapi.doctor.store import RECORDS, VersionedValue
 from extapi.privatereactor import drive, private_reactor
 from extapi.storage.base import Compacted, Unavailable, UnusableStore
 from extapi.storage.etcd.endpoints import EtcdOptions
-from extapi.storage.etcd.survey import MemberReport, own_certificates, survey
+from extapi.storage.etcd.hpackpackage import require_hpack
 from extapi.storage.keys import CORE, resource_prefix
 from extapi.storage.url import ETCD, open_backend
+
+if TYPE_CHECKING:
+    from extapi.storage.etcd.survey import MemberReport
 
 _PAGE = 500
 
@@ -48,6 +51,9 @@ def read_etcd(options: EtcdOptions, *, seconds: float) -> tuple[EtcdFacts, Store
 
 
 async def _members(reactor: Any, options: EtcdOptions) -> EtcdFacts:
+    require_hpack()
+    from extapi.storage.etcd.survey import own_certificates, survey  # noqa: PLC0415 - an extra that only etcd needs
+
     certificates = own_certificates(options)
     reports = await survey(reactor, options)
     certificates += [(each.endpoint, each.certificate_ends) for each in reports if each.certificate_ends is not None]

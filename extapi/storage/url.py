@@ -13,6 +13,7 @@ from typing import Any
 
 from extapi.storage.base import Backend, UnusableStore
 from extapi.storage.etcd.endpoints import EtcdOptions
+from extapi.storage.etcd.hpackpackage import require_hpack
 from extapi.storage.memory import MemoryBackend
 from extapi.storage.sqlite import SqliteBackend
 
@@ -121,9 +122,8 @@ def open_backend(url: str, reactor: Any, etcd: EtcdOptions | None = None) -> Bac
 
 
 def _etcd(reactor: Any, options: EtcdOptions) -> Backend:
-    try:
-        from extapi.storage.etcd.backend import EtcdBackend  # noqa: PLC0415 - an extra that only this store needs
-    except ModuleNotFoundError as error:
-        raise UnusableStore(f"storage etcd: needs the package {error.name}: pip install 'extapi[etcd]'") from error
+    require_hpack()
+    from extapi.storage.etcd.backend import EtcdBackend  # noqa: PLC0415 - an extra that only this store needs
+
     # By chance, so that the members share the watches of all servers.
     return EtcdBackend(reactor, options, first=Random().randrange(len(options.servers) or 1))  # noqa: S311 - no secret

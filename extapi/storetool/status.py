@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from extapi.registry.storedversions import record_key
 from extapi.storage.base import Backend, KeyValue
-from extapi.storage.etcd.survey import MemberReport, survey
 from extapi.storage.keys import CORE, resource_prefix_of
 from extapi.storage.snapshot import FileSnapshot
 from extapi.storetool.source import PAGE, LiveSource, store_path
 from extapi.storetool.stores import NamedStore, opened
+
+if TYPE_CHECKING:
+    from extapi.storage.etcd.survey import MemberReport
 
 OBJECTS = "/registry/"
 """What the keys of objects begin with."""
@@ -75,6 +77,8 @@ async def status_of(store: NamedStore, reactor: Any) -> StoreStatus:
     if store.etcd is None:
         return await _of_file(store.url)
     async with opened(store, reactor, create=False) as backend:
+        from extapi.storage.etcd.survey import survey  # noqa: PLC0415 - an extra that only this store needs
+
         members = [_member(report) for report in await survey(reactor, store.etcd)]
         source = LiveSource(store.name, backend, await backend.revision())
         resources = await _totals(source.entries(), backend.get)

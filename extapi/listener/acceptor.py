@@ -57,6 +57,10 @@ _OF_THE_PEER = frozenset(
 )
 
 
+_MAPPED = "::ffff:"
+"""What the kernel writes before an IPv4 address of a socket of IPv6."""
+
+
 class BindError(Exception):
     """Listening on the address failed; the text names it and says why."""
 
@@ -65,7 +69,7 @@ def bind(interface: str, port: int, *, backlog: int = BACKLOG, shared: bool = Fa
     """A listening socket on an IP address and a port.
 
     Args:
-        interface: An IPv4 or IPv6 address; ``::`` takes both.
+        interface: An IPv4 or IPv6 address; empty, ``0.0.0.0`` and ``::`` are all addresses of both families.
         port: The port; 0 for any free one.
         backlog: The length of the kernel's queue.
         shared: Listen beside other sockets of this user that are shared; the kernel spreads connections over them.
@@ -84,7 +88,7 @@ def hold(interface: str, port: int) -> socket.socket:
     Nobody else may use the port when it is taken, and while it is kept nobody can take it in this way, or alone.
 
     Args:
-        interface: An IPv4 or IPv6 address.
+        interface: As of :func:`bind`.
         port: The port; 0 for any free one.
 
     Raises:
@@ -99,25 +103,56 @@ def hold(interface: str, port: int) -> socket.socket:
 
 @contextmanager
 def _bound(interface: str, port: int, *, shared: bool = False) -> Iterator[socket.socket]:
-    """A socket on an address; closed if the block fails."""
+    """A socket on an address; closed if the block fails.
+
+    Source: Go's ``net`` ipsock_posix.go favoriteAddrFamily, by which k8s.io/apiserver listens: a wildcard is one of both families.
+    """
     try:
-        family = socket.AF_INET6 if ipaddress.ip_address(interface).version == 6 else socket.AF_INET
+        address = ipaddress.ip_address(interface or "::")
     except ValueError:
         raise BindError(f"cannot listen on {interface!r}: not an IP address") from None
-    sock = socket.socket(family, socket.SOCK_STREAM)
     try:
-        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        if shared:
-            sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
-        if family == socket.AF_INET6:
-            sock.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, int(interface != "::"))
-        sock.bind((interface, port))
-        yield sock
+        sock, host = _opened(address)
+        with _closed_on_error(sock):
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            if shared:
+                sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+            sock.bind((host, port))
+            yield sock
     except (OSError, OverflowError) as error:
-        sock.close()
-        where = f"[{interface}]:{port}" if family == socket.AF_INET6 else f"{interface}:{port}"
+        where = f"[{address}]:{port}" if address.version == 6 else f"{address}:{port}"
         why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         raise BindError(f"cannot listen on {where}: {why}") from error
+
+
+def _opened(address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> tuple[socket.socket, str]:
+    """A socket for an address, and what to bind it to."""
+    if address.version == 4 and not address.is_unspecified:
+        return socket.socket(socket.AF_INET, socket.SOCK_STREAM), str(address)
+    try:
+        sock = socket.socket(socket.AF_INET6, socket.SOCK_STREAM)
+    except OSError:
+        if not address.is_unspecified:
+            raise
+        return socket.socket(socket.AF_INET, socket.SOCK_STREAM), "0.0.0.0"  # noqa: S104 - a kernel without IPv6
+    with _closed_on_error(sock):
+        sock.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, int(not address.is_unspecified))
+    return sock, "::" if address.is_unspecified else str(address)
+
+
+@contextmanager
+def _closed_on_error(sock: socket.socket) -> Iterator[None]:
+    try:
+        yield
+    except BaseException:
+        sock.close()
+        raise
+
+
+def _peer(address: Any) -> str:
+    """The IP address of a peer; an IPv4 address is told as one, also by a socket of both families."""
+    host = str(address[0]) if address else ""
+    return host.removeprefix(_MAPPED) if host.startswith(_MAPPED) and "." in host else host
 
 
 @implementer(IReadDescriptor)
@@ -208,7 +243,7 @@ class Acceptor:
                     self._retry = self._reactor.callLater(RETRY, self._resume)
                 break
             self._open += 1
-            self._accepted(sock, str(address[0]) if address else "")
+            self._accepted(sock, _peer(address))
         return None
 
     def connectionLost(self, reason: BaseException | Failure) -> None:  # noqa: N802 - named by Twisted

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import errno
 import socket
+from typing import Any
 
 import pytest
 from twisted.internet.error import ConnectionLost
@@ -54,16 +55,38 @@ def failing(*errors: int) -> Failing:
 
 
 @pytest.mark.parametrize(
-    ("interface", "peer"), [("127.0.0.1", "127.0.0.1"), ("::1", "::1"), ("::", "::ffff:127.0.0.1")]
+    ("interface", "clients"),
+    [
+        ("127.0.0.1", ["127.0.0.1"]),
+        ("::1", ["::1"]),
+        ("::", ["::1", "127.0.0.1"]),
+        ("0.0.0.0", ["::1", "127.0.0.1"]),  # noqa: S104 - what is tested
+        ("", ["::1", "127.0.0.1"]),
+    ],
 )
-def test_accepts_on_both_families(interface: str, peer: str) -> None:
+def test_accepts_on_both_families(interface: str, clients: list[str]) -> None:
+    """A wildcard of either family is one of both, as to k8s.io/apiserver."""
     bench = Bench(bind(interface, 0))
-    host, port = bench.acceptor.address
-    assert (host, port > 0) == (interface, True)
-    with socket.create_connection(("::1" if interface == "::1" else "127.0.0.1", port)):
-        bench.reactor.until(lambda: bool(bench.accepted))
-    assert bench.accepted[0][1] == peer
+    for number, client in enumerate(clients, 1):
+        with socket.create_connection((client, bench.acceptor.address[1])):
+            bench.reactor.until(lambda number=number: len(bench.accepted) == number)  # type: ignore[misc]
+    assert [peer for _, peer in bench.accepted] == clients
     bench.close()
+
+
+def test_a_kernel_without_ipv6_listens_on_ipv4(monkeypatch: pytest.MonkeyPatch) -> None:
+    usual = socket.socket
+
+    def without(family: int, *rest: Any) -> socket.socket:
+        if family == socket.AF_INET6:
+            raise OSError(errno.EAFNOSUPPORT, "Address family not supported by protocol")
+        return usual(family, *rest)
+
+    monkeypatch.setattr(socket, "socket", without)
+    with bind("::", 0) as sock:
+        assert sock.getsockname()[0] == "0.0.0.0"  # noqa: S104 - as above
+    with pytest.raises(BindError, match=r"^cannot listen on \[::1\]:0: Address family not supported by protocol$"):
+        bind("::1", 0)
 
 
 def test_bind_says_what_is_wrong() -> None:

@@ -68,6 +68,8 @@ class Identities:
 def ensure(directory: Path, identities: Identities, *, now: dt.datetime) -> Certificates:
     """The set in ``directory``; made anew if it is missing, incomplete, about to expire, or of an older format.
 
+    Also if it is not valid yet: the clock was ahead when it was made.
+
     Raises:
         OSError: The directory cannot be written.
     """
@@ -128,7 +130,8 @@ def _is_usable(certificates: Certificates, identities: Identities, now: dt.datet
         for name in (*_AUTHORITIES, *_LEAVES):
             certificate = x509.load_pem_x509_certificate(certificates.certificate(name).read_bytes())
             key = serialization.load_pem_private_key(certificates.key(name).read_bytes(), None)
-            if certificate.public_key() != key.public_key() or certificate.not_valid_after_utc - now < RENEWAL:
+            valid = certificate.not_valid_before_utc <= now <= certificate.not_valid_after_utc - RENEWAL
+            if not valid or certificate.public_key() != key.public_key():
                 return False
         serialization.load_pem_private_key(certificates.key("service-account").read_bytes(), None)
         serialization.load_pem_public_key(certificates.service_account_public.read_bytes())

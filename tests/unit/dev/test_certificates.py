@@ -136,6 +136,13 @@ def test_a_set_that_expires_soon_is_made_anew(made: Certificates) -> None:
     verifier.build_server_verifier(x509.DNSName("localhost")).verify(load(made, "extension-server"), [])
 
 
+def test_a_set_of_a_clock_that_was_ahead_is_made_anew(made: Certificates) -> None:
+    earlier = NOW - dt.timedelta(days=2)
+    ensure(made.directory, WHO, now=earlier)
+    verifier = policy(made, "serving-ca", earlier)
+    verifier.build_server_verifier(x509.DNSName("localhost")).verify(load(made, "extension-server"), [])
+
+
 @pytest.mark.parametrize("name", sorted(EVERYTHING))
 def test_an_incomplete_set_is_made_anew(made: Certificates, name: str) -> None:
     (made.directory / name).unlink()

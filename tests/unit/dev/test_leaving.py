@@ -31,8 +31,7 @@ def ended(last: str, *, daemon: bool = False) -> tuple[int, str, str]:
     program = PROGRAM.format(last=last, daemon=daemon)
     done = subprocess.run(
         [sys.executable, "-c", program],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
+        capture_output=True,
         text=True,
         timeout=60,
         check=False,

@@ -72,7 +72,9 @@ def read_kubeconfig(paths: str, context: str) -> PackageKubeconfig:
     contents = _contents(paths)
     chosen = context or next((str(each["current-context"]) for _, each in contents if each.get("current-context")), "")
     _check_context([each for _, each in contents], chosen)
-    loader = untyped_loader(config_dict=untyped_merger(paths).config, active_context=chosen, config_base_path=None)
+    loader = untyped_loader(
+        config_dict=untyped_merger(_joined(contents)).config, active_context=chosen, config_base_path=None
+    )
     configuration = Configuration()
     configuration.host = ""
     loader.load_and_set(configuration)
@@ -100,7 +102,14 @@ def _contents(paths: str) -> list[tuple[Path, dict[str, Any]]]:
     if not there:
         raise FileNotFoundError("no such file")
     read = [(each, yaml.safe_load(each.read_text())) for each in there]
-    return [(file, content) for file, content in read if isinstance(content, dict)]
+    if wrong := [str(file) for file, content in read if content is not None and not isinstance(content, dict)]:
+        raise ValueError(f"{wrong[0]} is no kubeconfig")
+    return [(file, content) for file, content in read if content is not None]
+
+
+def _joined(contents: Sequence[tuple[Path, Any]]) -> str:
+    """The files in which something is; the package stumbles over an empty one."""
+    return os.pathsep.join(str(file) for file, _ in contents)
 
 
 def _check_context(contents: Sequence[Mapping[str, Any]], chosen: str) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import warnings
+from base64 import b64encode
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,8 @@ from kubernetes import client, config
 
 from extapi.client.credentials import SERVICE_ACCOUNT, check_server
 from extapi.client.kubernetespackage import IMPERSONATION, read_kubeconfig
+from extapi.client.proxy import ProxyError, ProxyURL, authority, parse_proxy
+from extapi.client.proxyenvironment import environment_proxy
 
 _DEFAULT = Path("~/.kube/config")
 _PIECE = 64 * 1024
@@ -89,11 +92,17 @@ class Operator:
     Args:
         configuration: A ``kubernetes.client.Configuration``.
         headers: Sent with every request.
+        proxy: The proxy on the way to it; None: none.
     """
 
-    def __init__(self, configuration: Any, headers: Sequence[tuple[str, str]] = ()) -> None:
+    def __init__(
+        self, configuration: Any, headers: Sequence[tuple[str, str]] = (), proxy: ProxyURL | None = None
+    ) -> None:
+        _go_through(configuration, proxy)
         self.server = str(configuration.host).rstrip("/")
         """Its URL, without a slash at the end."""
+        self.proxy = proxy
+        """The proxy on the way to it."""
         self._client: Any = client.ApiClient(configuration)
         self._headers = headers
 
@@ -121,7 +130,7 @@ class Operator:
                 preload_content=False,
             )
         except (config.ConfigException, urllib3.exceptions.HTTPError, OSError) as error:
-            raise _no_answer(error) from error
+            raise _no_answer(error, f" (through the proxy {self.proxy})" if self.proxy else "") from error
         return OperatorResponse(response)
 
 
@@ -142,15 +151,16 @@ def operator(kubeconfig: Path | None, context: str = "") -> Operator:
             f"no pod ({SERVICE_ACCOUNT}/token is missing); give --kubeconfig FILE"
         )
     try:
-        configuration, headers = _in_cluster() if in_cluster else _by_kubeconfig(path, context)
+        configuration, headers, proxy = _in_cluster() if in_cluster else _by_kubeconfig(path, context)
         check_server(configuration.host)
+        proxy = proxy or environment_proxy(configuration.host, os.environ)
         if not configuration.verify_ssl:
             # The kubeconfig says so: that is the operator's matter, and not to be told with every request.
             urllib3.disable_warnings(urllib3.exceptions.InsecureRequestWarning)
         with warnings.catch_warnings():
             # That PySocks is missing, is said once, and by us.
             warnings.simplefilter("ignore", urllib3.exceptions.DependencyWarning)
-            return Operator(configuration, headers)
+            return Operator(configuration, headers, proxy)
     # A broken kubeconfig surfaces as almost anything: YAML, base64, TLS, the plugin's errors.
     except Exception as error:
         where = "of this pod" if in_cluster else path
@@ -184,16 +194,40 @@ def impersonation(user: Mapping[str, Any]) -> list[tuple[str, str]]:
     return headers
 
 
-def _in_cluster() -> tuple[Any, list[tuple[str, str]]]:
+def _in_cluster() -> tuple[Any, list[tuple[str, str]], None]:
     configuration: Any = client.Configuration()
     untyped: Any = config
     untyped.load_incluster_config(client_configuration=configuration)
-    return configuration, []
+    return configuration, [], None
 
 
-def _by_kubeconfig(path: str, context: str) -> tuple[Any, list[tuple[str, str]]]:
+def _by_kubeconfig(path: str, context: str) -> tuple[Any, list[tuple[str, str]], ProxyURL | None]:
+    """How to reach the server, what to send with every request, and the proxy if one is named."""
     found = read_kubeconfig(path, context)
-    return found.configuration, impersonation(found.user)
+    named = found.cluster.get("proxy-url")
+    try:
+        proxy = parse_proxy(str(named)) if named else None
+    except ProxyError as error:
+        raise ProxyError(f"proxy-url {error}") from error
+    return found.configuration, impersonation(found.user), proxy
+
+
+def _go_through(configuration: Any, proxy: ProxyURL | None) -> None:
+    """Set the proxy, or none. The package reads the environment by rules of its own, and sends no password to HTTP proxies."""
+    configuration.no_proxy = ""
+    configuration.proxy = configuration.proxy_headers = None
+    if proxy is None:
+        return
+    if proxy.scheme == "socks5":
+        # With the name, which is the proxy's to resolve.
+        login = ":".join(quote(word, safe="") for word in proxy.login)
+        at = f"{login}@" if any(proxy.login) else ""
+        configuration.proxy = f"socks5h://{at}{authority(proxy.host, proxy.port)}"
+        return
+    configuration.proxy = str(proxy)
+    if any(proxy.login):
+        basic = b64encode(b":".join(proxy.login)).decode()
+        configuration.proxy_headers = {"Proxy-Authorization": f"Basic {basic}"}
 
 
 def _headers(key: str, values: Any) -> list[str]:
@@ -209,8 +243,8 @@ def _header(key: str, value: Any) -> str:
     return value.encode().decode("latin-1")
 
 
-def _no_answer(error: Exception) -> NoAnswer:
-    text = str(error) or type(error).__name__
+def _no_answer(error: Exception, way: str = "") -> NoAnswer:
+    text = (str(error) or type(error).__name__) + way
     # urllib3 counts a connection that was refused among the timeouts.
     refused = isinstance(error, urllib3.exceptions.NewConnectionError)
     late = isinstance(error, urllib3.exceptions.TimeoutError) and not refused

@@ -127,6 +127,96 @@ def test_the_first_of_several_kubeconfigs_says_which_context(nowhere: Path, monk
     assert operator(None).server == "http://127.0.0.1:2"
 
 
+def test_an_empty_file_among_several_says_nothing(nowhere: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Clientcmd merges what is in it, which is nothing."""
+    (nowhere / "empty").write_text("")
+    (nowhere / "comment").write_text("# nothing yet\n")
+    (nowhere / "one").write_text(CONFIG)
+    monkeypatch.setenv("KUBECONFIG", ":".join(str(nowhere / name) for name in ("empty", "one", "comment")))
+    assert operator(None).server == "http://127.0.0.1:1"
+    (nowhere / "comment").write_text("[1]")
+    with pytest.raises(UnusableKubeconfig, match="comment is no kubeconfig"):
+        operator(None)
+
+
+@pytest.fixture
+def no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name.lower(), raising=False)
+
+
+@pytest.mark.usefixtures("no_proxy")
+@pytest.mark.parametrize(
+    ("no_proxy_list", "server", "way"),
+    [
+        ("", "127.0.0.1:1", "directly"),
+        ("", "localhost:1", "directly"),
+        ("", "kube.example.com", "by the proxy"),
+        ("example.com", "kube.example.com", "directly"),
+        (".example.com", "example.com", "by the proxy"),  # the package drops the dot
+        ("10.0.0.0/8", "10.1.2.3:1", "directly"),
+        ("kube.example.com:6443", "kube.example.com", "by the proxy"),
+    ],
+)
+def test_the_proxy_of_the_environment_is_used_by_the_rules_of_kubectl(
+    nowhere: Path, monkeypatch: pytest.MonkeyPatch, no_proxy_list: str, server: str, way: str
+) -> None:
+    """golang.org/x/net/http/httpproxy, which leaves loopback out; the kubernetes package has rules of its own."""
+    asked: list[tuple[str, str | None]] = []
+
+    def proxy(handler: BaseHTTPRequestHandler) -> None:
+        asked.append((handler.path, handler.headers["Proxy-Authorization"]))
+        whole(200, b"{}")(handler)
+
+    path = nowhere / "config"
+    path.write_text(CONFIG.replace("127.0.0.1:1", server))
+    monkeypatch.setenv("NO_PROXY", no_proxy_list)
+    with serving(proxy) as url:
+        monkeypatch.setenv("HTTP_PROXY", url.replace("//", "//me:p%40ss@"))
+        if way == "directly":
+            assert operator(path).proxy is None
+        else:
+            operator(path).request("GET", "/x", {})
+            assert asked == [(f"http://{server}/x", "Basic bWU6cEBzcw==")]
+
+
+@pytest.mark.usefixtures("no_proxy")
+def test_the_proxy_of_the_kubeconfig_comes_first(nowhere: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also for loopback and what NO_PROXY names (clientcmd: ``proxy-url``)."""
+    asked: list[str] = []
+
+    def proxy(handler: BaseHTTPRequestHandler) -> None:
+        asked.append(handler.path)
+        whole(200, b"{}")(handler)
+
+    monkeypatch.setenv("NO_PROXY", "*")
+    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:2")
+    path = nowhere / "config"
+    path.write_text(
+        CONFIG.replace('"http://127.0.0.1:1"', '"https://127.0.0.1:1", proxy-url: "http://a:b@127.0.0.1:2"')
+    )
+    with pytest.raises(NoAnswer, match=r" \(through the proxy http://127.0.0.1:2\)$"):
+        operator(path).request("GET", "/x", {})
+    with serving(proxy) as url:
+        path.write_text(CONFIG.replace('"http://127.0.0.1:1"', f'"http://127.0.0.1:1", proxy-url: "{url}"'))
+        operator(path).request("GET", "/x", {})
+    assert asked == ["http://127.0.0.1:1/x"]
+
+
+@pytest.mark.usefixtures("no_proxy")
+def test_a_proxy_that_is_none(nowhere: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = nowhere / "config"
+    path.write_text(CONFIG.replace('"http://127.0.0.1:1"', '"http://127.0.0.1:1", proxy-url: "ftp://secret@x"'))
+    with pytest.raises(UnusableKubeconfig, match='proxy-url has an unsupported scheme "ftp"') as refused:
+        operator(path)
+    assert "secret" not in str(refused.value)
+    path.write_text(CONFIG.replace("127.0.0.1", "kube.example.com"))
+    monkeypatch.setenv("HTTP_PROXY", "ftp://x")
+    with pytest.raises(UnusableKubeconfig, match='the environment variable HTTP_PROXY has an unsupported scheme "ftp"'):
+        operator(path)
+
+
 def seen_headers(kubeconfig: Path, user: str) -> list[tuple[str, str]]:
     """What a server gets with ``user`` as the second half of the kubeconfig's user."""
     seen: list[tuple[str, str]] = []

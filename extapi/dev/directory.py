@@ -79,6 +79,7 @@ def opened(path: Path) -> Iterator[StateDirectory]:
         DevFailure: It cannot be written, it or something in it belongs to somebody else, or another run has it.
     """
     root = path.absolute()
+    _check_length(root)
     try:
         root.mkdir(mode=0o700, parents=True, exist_ok=True)
         _check_own(root)
@@ -98,6 +99,18 @@ def opened(path: Path) -> Iterator[StateDirectory]:
         yield StateDirectory(root, lock)
     finally:
         os.close(lock)
+
+
+def _check_length(root: Path) -> None:
+    from extapi.storage.file import LONGEST  # noqa: PLC0415 - only a run of its own needs SQLite, and start-up counts
+
+    size = len(os.fsencode(os.path.realpath(root)))
+    most = LONGEST - len("/controlplane.sqlite")
+    if size > most:
+        raise DevFailure(
+            f"the directory {root} has a path of {size} bytes, and SQLite opens no file in one of more than {most}: "
+            "name a shorter one with --dir"
+        )
 
 
 def running_port(path: Path) -> int:

@@ -43,6 +43,8 @@ live. ``previous`` is the revision that the row replaces, or 0 if the key did no
 There are two marks: ``compacted``, the oldest revision that can be read, and ``cleaned``, the revision up to which replaced
 rows have been deleted from the file."""
 
+LONGEST = 504
+"""Bytes of a path that SQLite opens: ``MAX_PATHNAME`` of its ``os_unix.c``, less what it appends for its journal."""
 WAL_LIMIT = 16 * 1024 * 1024
 """The size in bytes to which the write-ahead log is truncated after a burst."""
 
@@ -87,6 +89,11 @@ class StoreFile:
         return UnusableFile(f"{self.path}: cannot be used as a store: {error}; check the file and its permissions")
 
     def _check_path(self) -> None:
+        size = len(os.fsencode(self.path))
+        if size > LONGEST:
+            raise UnusableFile(
+                f"{self.path}: the path has {size} bytes, and SQLite opens none of more than {LONGEST}; name a shorter one"
+            )
         # os.path returns False for an impossible name, where pathlib raises.
         if not os.path.isdir(self.path.parent):  # noqa: PTH112 - see above
             raise UnusableFile(

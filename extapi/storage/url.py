@@ -31,6 +31,7 @@ def parse_url(url: str) -> str:
 
     Args:
         url: ``memory:``, ``sqlite:///relative/path`` or ``sqlite:////absolute/path``. The path is not percent-decoded.
+            Directories may be called anything. The file's name holds neither ``?`` nor ``#``, which would be meant as options.
 
     Returns:
         The path; empty for ``memory:``.
@@ -41,7 +42,8 @@ def parse_url(url: str) -> str:
     if url == "memory:":
         return ""
     path = url.removeprefix(_SQLITE)
-    if path == url or not path or path.endswith("/") or "?" in path or "#" in path or "\0" in path:
+    name = path.rpartition("/")[2]
+    if path == url or not name or "?" in name or "#" in name or "\0" in path:
         raise ValueError(f"storage {url!r}: expected memory: or sqlite:///PATH (four slashes for an absolute path)")
     return path
 

@@ -9,6 +9,7 @@ import pytest
 
 from extapi.dev.directory import open_new, opened, running_port, write_secret
 from extapi.dev.failure import DevFailure
+from extapi.storage.file import LONGEST, StoreFile
 
 NOBODY = 65534
 only_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can make what belongs to others")
@@ -28,6 +29,18 @@ def test_a_second_run_is_refused_and_a_later_one_is_not(tmp_path: Path) -> None:
             pass
     with opened(tmp_path) as second:
         assert second == first
+
+
+def test_a_directory_in_which_sqlite_opens_nothing_is_refused_before_it_is_made(tmp_path: Path) -> None:
+    room = LONGEST - len(f"{tmp_path}/a//controlplane.sqlite")
+    names = ("x/" * room)[: room - 1] + "x"
+    with opened(tmp_path / "a" / names) as state:
+        StoreFile(state.objects).close()
+    too_long = tmp_path / "ab" / names
+    message = r"has a path of 485 bytes, .* more than 484: name a shorter one with --dir"
+    with pytest.raises(DevFailure, match=message), opened(too_long):
+        pass
+    assert not (tmp_path / "ab").exists()
 
 
 def test_a_run_that_has_not_said_who_it_is_is_named_so(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from extapi.storage.file import APPLICATION, VERSION, StoreFile, UnusableFile
+from extapi.storage.file import APPLICATION, LONGEST, VERSION, StoreFile, UnusableFile
 
 
 def test_a_new_file_is_ours_and_private(tmp_path: Path) -> None:
@@ -87,6 +87,15 @@ def test_a_damaged_file_is_refused(tmp_path: Path) -> None:
         file.write(b"\xff" * 3000)
     with pytest.raises(UnusableFile, match=r"store\.db: cannot be used as a store: database disk image is malformed"):
         StoreFile(path)
+
+
+def test_a_path_that_sqlite_does_not_open(tmp_path: Path) -> None:
+    room = LONGEST - len(f"{tmp_path}/")
+    path = tmp_path / (("x/" * room)[: room - 1] + "x")
+    path.parent.mkdir(parents=True)
+    StoreFile(path).close()
+    with pytest.raises(UnusableFile, match=r"the path has 505 bytes, and SQLite opens none of more than 504; name a"):
+        StoreFile(f"{path}x")
 
 
 def test_places_where_no_file_can_be(tmp_path: Path) -> None:

@@ -57,6 +57,9 @@ def test_a_path_is_relative_with_three_slashes_and_absolute_with_four(
         # A name that SQLite would take for a store in memory.
         drive(reactor, write(open_backend("sqlite:///:memory:", reactor), 2))
         assert (tmp_path / ":memory:").is_file()
+        (tmp_path / "a?b#c:d").mkdir()
+        drive(reactor, write(open_backend("sqlite:///a?b#c:d/one.db", reactor), 2))
+        assert (tmp_path / "a?b#c:d" / "one.db").is_file()
 
 
 @pytest.mark.parametrize(
@@ -74,6 +77,7 @@ def test_a_path_is_relative_with_three_slashes_and_absolute_with_four(
         "sqlite:///dir/",
         "sqlite:///a.db?mode=ro",
         "sqlite:///a.db#x",
+        "sqlite:///a#b/a.db?x",
         "sqlite:///a\0b",
         "etcd://localhost:2379",
         "/var/lib/store.db",

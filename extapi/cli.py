@@ -13,6 +13,8 @@ from typing import Any, NoReturn, cast
 
 import click
 
+from extapi import inherited
+
 COMMANDS = {
     "certs": "extapi.certs.command:certs",
     "crd": "extapi.crd.command:crd",
@@ -37,6 +39,7 @@ class LazyGroup(click.Group):
 
     def main(self, *args: Any, **kwargs: Any) -> Any:
         """Run a command, as click does."""
+        inherited.mend()
         if os.getpid() == 1:
             signal.signal(signal.SIGTERM, _end)
         return super().main(*args, **kwargs)

@@ -154,6 +154,8 @@ def _dev(user: str | None, groups: tuple[str, ...], options: dict[str, Any]) -> 
         click.echo("stopped")
     except DevFailure as failure:
         raise click.ClickException(str(failure)) from failure
+    except BrokenPipeError:
+        raise  # of our own output, which nobody reads any more: click ends in silence, as programs do
     except OSError as error:
         where = f"{error.filename}: " if error.filename else ""
         raise click.ClickException(f"{where}{error.strerror or error}") from error
@@ -248,6 +250,8 @@ def _start(
             click.echo("no kube-controller-manager among the prebuilt programs: nothing is garbage collected")
         cluster.write_kubeconfig("admin", state.kubeconfig)
         resources = registration.first_resources(cluster.client, groups)
+    except BrokenPipeError:
+        raise  # of our own output; an exchange has a TransportError
     except (KubeError, TransportError, OSError) as error:
         processes.check()  # an ended process explains more
         raise DevFailure(f"the control plane refused a request: {error}") from error

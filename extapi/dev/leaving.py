@@ -30,6 +30,10 @@ def threads_left() -> Iterator[None]:
             raise
         error.show()
         status = error.exit_code
+    except BrokenPipeError:
+        if not _left():
+            raise
+        os._exit(1)  # as click ends, and nobody would read the names
     except SystemExit as end:
         if not _left():
             raise

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import builtins
 import difflib
+import functools
 import importlib
 import sys
 from collections.abc import Sequence
@@ -48,6 +49,7 @@ def load_api(target: str) -> Api:
         raise LoadingError(f"{target!r} is not of the form MODULE:NAME, such as extapi.pizza:api")
     if "" not in sys.path:
         sys.path.insert(0, "")
+    _tell_lost_docstrings()
     module = _module(module_name)
     if not hasattr(module, name):
         raise LoadingError(f"module {module_name} has no {name!r}{_instead(module, name)}")
@@ -66,6 +68,13 @@ def _module(name: str) -> ModuleType:
     except DeclarationError as error:
         lines = lines_of(error)
         raise LoadingError(*(declared(problem, lines) for problem in error.problems)) from error
+    except SystemExit as error:
+        lines = lines_of(error)
+        where = f"{lines[-1]}: " if lines else ""
+        raise LoadingError(
+            f"cannot import {name}: {where}the module ends the process when it is imported: {_exit(error)}; put what only a "
+            'program should do under if __name__ == "__main__":'
+        ) from error
     except Exception as error:  # whatever an author's module raises
         lines = lines_of(error)
         if isinstance(error, ModuleNotFoundError) and not lines:
@@ -73,6 +82,21 @@ def _module(name: str) -> ModuleType:
                 f"cannot import {name}: {error}; searched in {Path.cwd()} and on Python's path"
             ) from error
         raise LoadingError(_failed(name, error, lines)) from error
+
+
+def _exit(error: SystemExit) -> str:
+    return "sys.exit()" if error.code is None else f"sys.exit({error.code!r})"
+
+
+@functools.cache
+def _tell_lost_docstrings() -> None:
+    """Once per process, and not again in its forks."""
+    if sys.flags.optimize > 1:
+        click.echo(
+            "Warning: Python runs with -OO or PYTHONOPTIMIZE=2, which drops docstrings: OpenAPI, definitions and kubectl explain "
+            "have no descriptions",
+            err=True,
+        )
 
 
 def _check(api: Api) -> None:

@@ -216,6 +216,17 @@ def test_a_child_that_dies_is_named_with_its_log_and_takes_the_others_with_it(pl
     assert not lives(place.etcd())
 
 
+def test_an_output_that_nobody_reads_any_more_ends_it_in_silence(place: Place) -> None:
+    """As in ``extapi dev | head -2``; it is no request that was refused."""
+    with place.dev(control_plane="builtin") as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        process.stdout.close()
+        assert process.stderr is not None
+        assert process.stderr.read() == ""
+        assert process.wait(30) == 1
+
+
 @pytest.mark.parametrize("option", ["--port", "--serve-port"])
 def test_a_port_in_use_is_one_line(place: Place, option: str) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:

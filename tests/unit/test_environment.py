@@ -21,6 +21,7 @@ PIP = """#!/bin/sh
 # python -c "import pip", or python -m pip ...
 test "$1" = -c && exit 0
 echo "$@" >> "$(dirname "$0")/../../calls"
+echo "${PIP_USER-}${PIP_TARGET-}${PIP_PREFIX-}${PIP_ROOT-}${PIP_INDEX_URL-}" > "$(dirname "$0")/../../variables"
 for word in "$@"; do case "$word" in /*.txt) cat "$word" >> "$(dirname "$0")/../../further";; esac; done
 exit "$(cat "$(dirname "$0")/../../status")"
 """
@@ -52,18 +53,25 @@ class Checkout:
         (root / ".venv" / "bin" / "python").chmod(0o755)
         (root / "status").write_text("0")
         # All that the scripts need, and no kubectl unless a test wants it.
-        self.path = root / "path"
         self.path.mkdir()
         for name in ("bash", "cat", "cksum", "dirname", "sh"):
             found = shutil.which(name)
             assert found is not None
             (self.path / name).symlink_to(found)
 
-    def source(self, wanted: str) -> subprocess.CompletedProcess[str]:
+    @property
+    def path(self) -> Path:
+        return self.root / "path"
+
+    def move(self, root: Path) -> None:
+        self.root = self.root.rename(root)
+
+    def source(self, wanted: str, **variables: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
             ["bash", "-c", f"set -euo pipefail; . scripts/environment {wanted}; echo go on"],
             cwd=self.root,
-            env={"PATH": str(self.path), "PYTHON": sys.executable, "HOME": str(self.root)},
+            # Without HOME, as from cron or a unit of systemd.
+            env={"PATH": str(self.path), "PYTHON": sys.executable, **variables},
             capture_output=True,
             text=True,
             check=False,
@@ -111,6 +119,37 @@ def test_an_environment_of_before_has_all(checkout: Checkout) -> None:
     """Its stamp was the sum alone."""
     (checkout.root / ".venv" / "extapi-stamp").write_text("1234567 890\n")
     assert checkout.installed("run") == ["requirements.lock"]
+
+
+def test_nothing_in_the_environment_sends_what_is_installed_elsewhere(checkout: Checkout) -> None:
+    """With PIP_USER pip refuses, with the others .venv stays empty; an index is the user's own choice."""
+    elsewhere = dict.fromkeys(("PIP_USER", "PIP_TARGET", "PIP_PREFIX", "PIP_ROOT"), "elsewhere")
+    assert checkout.source("run", **elsewhere, PIP_INDEX_URL="mine").stdout == "go on\n"
+    assert (checkout.root / "variables").read_text() == "mine\n"
+
+
+def test_the_environment_of_a_copied_or_moved_checkout_is_made_anew(tmp_path: Path) -> None:
+    """The path of the other one is in all of its scripts. How it is made is left out here."""
+    before, after = tmp_path / "before", tmp_path / "after"
+    before.mkdir()
+    checkout = Checkout(before)
+    checkout.installed("run")
+    checkout.move(after)
+    script = after / "scripts" / "environment.py"
+    script.write_text(script.read_text().replace("venv.create(VENV, with_pip=True)", "sys.exit('here')"))
+    result = checkout.source("run")
+    assert result.stderr.endswith(f"; the one that is here was made in {before}\nhere\n")
+    assert list((after / ".venv").iterdir()) == [after / ".venv" / "extapi-unfinished"]
+
+
+def test_a_checkout_that_cannot_be_written_is_one_line(checkout: Checkout, tmp_path: Path) -> None:
+    (checkout.root / ".venv").rename(tmp_path / "gone")
+    (checkout.root / ".venv").write_text("")  # which cannot become a directory, not even for root
+    result = checkout.source("run")
+    assert result.stderr.splitlines()[-1] == (
+        f"error: {checkout.root / '.venv'}: File exists; .venv is made in the checkout, where this user has to be able to write"
+    )
+    assert "Traceback" not in result.stderr
 
 
 def test_kubectl_comes_with_it_where_there_is_none(checkout: Checkout) -> None:

@@ -105,11 +105,12 @@ class Numbering:
         self.seen(number)
         return renumbered
 
-    def replaced(self, revision: int) -> None:
-        """What etcd had at a revision of its own is not what was seen there."""
+    def replaced(self, revision: int, *, reached: bool) -> None:
+        """What etcd had at a revision of its own is not what was seen there, or it has not ``reached`` it yet."""
         if not self.refusal:
+            how = "had something else at" if reached else "has not reached"
             number = revision + self.offset
-            self._note(f"etcd had something else at revision {number} of the store: an older state was restored")
+            self._note(f"etcd {how} revision {number} of the store, which was seen: an older state was restored")
 
     def lost(self) -> None:
         """The mark is gone.

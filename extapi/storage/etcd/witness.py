@@ -81,8 +81,8 @@ async def recognize(witness: Witness, numbers: Numbering, ask: Ask) -> None:
             answer = wire.read(wire.range_answer, await ask(wire.RANGE, wire.range_request(key, at=at)))
         except RpcError as error:
             if error.code == OUT_OF_RANGE and "future" in str(error):
-                numbers.replaced(at)
+                numbers.replaced(at, reached=False)
             return
         if (answer.entries[0].revision if answer.entries else 0) != expected and witness.at == at:
-            numbers.replaced(at)
+            numbers.replaced(at, reached=True)
             return

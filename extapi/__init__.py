@@ -73,6 +73,7 @@ from extapi.client.informer import Informer
 from extapi.client.recorder import EventRecorder
 from extapi.client.transport import TransportError
 from extapi.client.workqueue import WorkQueue
+from extapi.clock import wall_time
 from extapi.errors import (
     AlreadyExists,
     ApiError,
@@ -197,4 +198,5 @@ __all__ = [
     "duration_seconds",
     "selector_matches",
     "set_condition",
+    "wall_time",
 ]

@@ -30,7 +30,11 @@ class Clock(Protocol):
     """A reactor, or Twisted's ``task.Clock``."""
 
     def seconds(self) -> float:
-        """Now, in seconds since the epoch."""
+        """Now, in seconds since the epoch: for how long something takes, and when it is due.
+
+        A server's clock goes on evenly. It began with the machine's, and stays what it was when that one is set; so what
+        others are told is :func:`wall_time`.
+        """
         ...
 
     def callLater(self, delay: float, callable: Callable[..., object], *args: Any) -> Any:  # noqa: A002, N802 - Twisted's
@@ -40,6 +44,15 @@ class Clock(Protocol):
             A :class:`Timer`.
         """
         ...
+
+
+def wall_time(clock: Clock) -> float:
+    """What the machine's clock says now, in seconds since the epoch: for what others read, and for dates that others wrote.
+
+    Of a clock that tests control: its own time.
+    """
+    ask: Callable[[], float] = getattr(clock, "wall_time", clock.seconds)
+    return ask()
 
 
 def stop_timer(timer: Timer | None) -> None:

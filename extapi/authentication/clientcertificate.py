@@ -17,7 +17,7 @@ from extapi.api.user import User
 from extapi.authentication.authenticator import AuthenticationError, authenticated
 from extapi.authentication.bundle import MALFORMED
 from extapi.authentication.trust import TrustSettings
-from extapi.clock import Clock
+from extapi.clock import Clock, wall_time
 from extapi.http.request import Peer, Request
 
 UID_OID = ObjectIdentifier("1.3.6.1.4.1.57683.2")
@@ -71,16 +71,16 @@ class PeerVerdicts(Generic[V]):
         """
         generation = self._settings.generation
         kept = peer.verdicts.get(self._key)
-        if kept is None or kept.generation != generation or self._clock.seconds() >= kept.expires:
+        if kept is None or kept.generation != generation or wall_time(self._clock) >= kept.expires:
             found: V | AuthenticationError
             try:
                 found, expires = self._judge(peer)
             except AuthenticationError as error:
-                found, expires = error, self._clock.seconds() + REFUSAL_SECONDS
+                found, expires = error, wall_time(self._clock) + REFUSAL_SECONDS
             except MALFORMED as error:
                 # The DER parsed as a whole, but a name or an extension inside it did not.
                 found = AuthenticationError(f"x509: malformed certificate: {error}")
-                expires = self._clock.seconds() + REFUSAL_SECONDS
+                expires = wall_time(self._clock) + REFUSAL_SECONDS
             kept = _Kept(generation, expires, found)
             peer.verdicts[self._key] = kept
         verdict: V | AuthenticationError = kept.verdict
@@ -112,7 +112,7 @@ class ClientCertificate:
         ca = self._settings.client_ca
         if ca is None:
             raise AuthenticationError("x509: no CA for clients is known")
-        verified = ca.verify(peer.certificates, self._clock.seconds())
+        verified = ca.verify(peer.certificates, wall_time(self._clock))
         return user_of(peer.certificates[0]), verified.expires
 
 

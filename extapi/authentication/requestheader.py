@@ -14,7 +14,7 @@ from extapi.api.user import User
 from extapi.authentication.authenticator import AuthenticationError, authenticated
 from extapi.authentication.clientcertificate import PeerVerdicts, common_name
 from extapi.authentication.trust import HeaderNames, TrustSettings
-from extapi.clock import Clock
+from extapi.clock import Clock, wall_time
 from extapi.http.request import Peer, Request
 
 USERS = 1024
@@ -75,7 +75,7 @@ class RequestHeader:
         ca = self._settings.proxy_ca
         if ca is None:
             raise AuthenticationError("x509: no CA for front proxies is known")
-        verified = ca.verify(peer.certificates, self._clock.seconds())
+        verified = ca.verify(peer.certificates, wall_time(self._clock))
         allowed = self._settings.names.allowed
         name = common_name(peer.certificates[0])
         if allowed and name not in allowed:

@@ -22,6 +22,7 @@ from extapi.client.credentials import Credentials, CredentialsError, FileToken, 
 from extapi.client.kubernetespackage import MissingPackage, require_kubernetes
 from extapi.client.plainkubeconfig import plain_credentials
 from extapi.client.proxy import ProxyError, ProxyURL, parse_proxy
+from extapi.clock import wall_time
 
 READ_TIMEOUT = 60.0
 """Seconds an exec plugin may take."""
@@ -110,7 +111,7 @@ class RenewedToken:
         Raises:
             CredentialsError: The plugin gives none.
         """
-        if self._reactor.seconds() >= self._token.expiry - EXPIRY_SKEW:
+        if wall_time(self._reactor) >= self._token.expiry - EXPIRY_SKEW:
             found = await deferToThreadPool(
                 self._reactor, self._reactor.getThreadPool(), _read, self._path, self._context
             )

@@ -21,7 +21,7 @@ from twisted.logger import Logger
 from extapi.api.timestamp import format_micro_timestamp
 from extapi.client.kube import Client, Obj, ResourceName
 from extapi.client.transport import TransportError
-from extapi.clock import Clock, sleep
+from extapi.clock import Clock, sleep, wall_time
 from extapi.errors import ApiError, NotFound
 
 LEASES: Final = ResourceName("coordination.k8s.io", "v1", "leases")
@@ -329,7 +329,7 @@ class LeaderElector:
         return f"{self._election.namespace}/{self._election.name}"
 
     def _now(self) -> str:
-        return format_micro_timestamp(self._clock.seconds())
+        return format_micro_timestamp(wall_time(self._clock))
 
     def _tell(self, text: str) -> None:
         """Log a text unless it was the last one."""

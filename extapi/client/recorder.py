@@ -22,7 +22,7 @@ from extapi.client.dynamic import DynamicClient
 from extapi.client.kube import Obj
 from extapi.client.ratelimit import TokenBuckets
 from extapi.client.transport import TransportError
-from extapi.clock import Clock, Timer, sleep
+from extapi.clock import Clock, Timer, sleep, wall_time
 from extapi.errors import AlreadyExists, ApiError, NotFound
 
 EVENTS = ("events.k8s.io", "v1", "events")
@@ -134,7 +134,7 @@ class EventRecorder:
                 about=about,
             )
             return
-        now = self._clock.seconds()
+        now = wall_time(self._clock)
         key = (kind, reason, action, _identity(about), _identity(also))
         known = self._known.get(key)
         if known is not None and now - known.last < FINISH:
@@ -174,7 +174,7 @@ class EventRecorder:
 
     def _sweep(self) -> None:
         """Write and forget series that have ended; write those that continue (``finishSeries``, ``refreshExistingEventSeries``)."""
-        now = self._clock.seconds()
+        now = wall_time(self._clock)
         for key, series in list(self._known.items()):
             if now - series.last >= FINISH:
                 self._finish(key, series)
@@ -235,7 +235,7 @@ class EventRecorder:
                     return
                 last = error
             else:
-                series.created, series.written = True, self._clock.seconds()
+                series.created, series.written = True, wall_time(self._clock)
                 return
             await sleep(self._clock, RETRY * (1 + 0.25 * self._jitter()))
         self._drop(f"it could not be written: {last}")

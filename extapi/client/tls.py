@@ -20,6 +20,7 @@ from zope.interface import implementer
 
 from extapi.api.timestamp import format_timestamp
 from extapi.client.credentials import Credentials, CredentialsError
+from extapi.clock import wall_time
 
 _PARTIAL_CHAIN = 0x80000
 """``X509_V_FLAG_PARTIAL_CHAIN``."""
@@ -175,7 +176,7 @@ class UpstreamTls:
             return _PROBLEMS.get(error, "certificate signed by unknown authority")
         about = certificate.to_cryptography()
         limit = about.not_valid_before_utc if error == _NOT_YET_VALID else about.not_valid_after_utc
-        now = format_timestamp(self._clock.seconds())
+        now = format_timestamp(wall_time(self._clock))
         where = "before" if error == _NOT_YET_VALID else "after"
         return (
             f"certificate has expired or is not yet valid: current time {now} is {where} "

@@ -16,7 +16,7 @@ from weakref import WeakMethod
 
 from extapi.api.timestamp import format_timestamp
 from extapi.api.types import Obj
-from extapi.clock import Clock
+from extapi.clock import Clock, wall_time
 from extapi.codec.strictjson import decode_stored
 from extapi.errors import ApiError, Conflict, NotFound, RequestTooLarge
 from extapi.registry.base import RequestScope
@@ -52,7 +52,7 @@ class Store:
 
     def timestamp(self) -> str:
         """Now, as ``metav1.Time`` writes it: UTC, whole seconds, ``Z``."""
-        return format_timestamp(self.clock.seconds())
+        return format_timestamp(wall_time(self.clock))
 
     def new_uid(self) -> str:
         """A UUID version 4 (RFC 9562, section 5.4); the class of the standard library takes three times as long."""

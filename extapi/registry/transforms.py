@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from extapi.api.types import Obj
-from extapi.clock import Clock
+from extapi.clock import Clock, wall_time
 from extapi.codec.options import IncludeObject
 from extapi.codec.partial import partial, partial_list
 from extapi.codec.protobufmeta import partial_bytes, partial_list_bytes
@@ -33,13 +33,13 @@ class TableTransform:
 
     def table(self, items: Iterable[ObjectResult], metadata: Obj) -> list[bytes]:
         """The table of some objects, in pieces; ``metadata``: the table's own."""
-        now = self.clock.seconds()
+        now = wall_time(self.clock)
         rows = (self._row(item.cells(), item.decoded, now) for item in items)
         return list(table(self.columns.definitions, metadata, rows, version=self.version))
 
     def event(self, raw: RawCells, decoded: Callable[[], Obj], revision: int, *, first: bool) -> bytes:
         """The table of an event: one row. The columns come with a watcher's ``first`` one only (behaviour F20)."""
-        return self._single(self._row(raw, decoded, self.clock.seconds()), revision, first=first)
+        return self._single(self._row(raw, decoded, wall_time(self.clock)), revision, first=first)
 
     def bookmark(self, obj: Obj, revision: int, *, first: bool) -> bytes:
         """The table of a bookmark: its row has no values, but always the object (observed on 1.36.3)."""

@@ -7,13 +7,10 @@ from __future__ import annotations
 
 import sys
 import time
-from typing import Any, Final
+from typing import Any
 
 from twisted.internet.epollreactor import EPollReactor
 from twisted.internet.main import installReactor
-
-_STEP: Final = 0.5
-"""Seconds by which the wall clock must change at once for timers to follow; less is a correction that they may feel."""
 
 
 class EventLoop(EPollReactor):
@@ -22,37 +19,32 @@ class EventLoop(EPollReactor):
     Twisted makes this context for each event, by ten calls, which cost as much as parsing a request. Only
     ``twisted.python.log`` reads it, and nothing here uses that to log. What a descriptor raises is logged as ever.
 
-    Twisted measures delays by the wall clock: set back by an hour, it would leave every timer waiting for an hour more, set
-    ahead, end all of them at once. Here timers move with it. Go's timers, which kube-apiserver has, are of a monotonic clock.
+    Twisted measures delays by the wall clock: set back by an hour, it would leave every timer waiting for an hour more, and
+    whatever is kept for a while would be kept for as long; set ahead, it would end all of them at once. Here time goes on by a
+    monotonic clock, as it does for Go's timers and durations, which kube-apiserver has.
     """
 
-    _ahead = 0.0
-    """The wall clock minus the monotonic one, when it was last looked at; 0: never."""
+    def __init__(self, *args: Any) -> None:
+        self._begun = time.time() - time.monotonic()
+        untyped: Any = super()
+        untyped.__init__(*args)
 
-    def runUntilCurrent(self) -> None:  # noqa: N802 - named by Twisted
-        """Call what is due."""
-        self._follow_clock()
-        super().runUntilCurrent()
+    def seconds(self) -> float:
+        """See :meth:`extapi.clock.Clock.seconds`."""
+        return self._begun + time.monotonic()
+
+    def wall_time(self) -> float:
+        """See :func:`extapi.clock.wall_time`."""
+        return time.time()
 
     def doPoll(self, timeout: float | None) -> None:  # noqa: N802 - named by Twisted
         """Wait for events, at most ``timeout`` seconds, and let their descriptors read or write."""
         selectables: Any = self._selectables
         dispatch: Any = self._doReadOrWrite
-        events = self._poller.poll(-1 if timeout is None else timeout, len(selectables))
-        self._follow_clock()  # before a descriptor starts timers by the new time
-        for number, event in events:
+        for number, event in self._poller.poll(-1 if timeout is None else timeout, len(selectables)):
             selectable = selectables.get(number)
             if selectable is not None:  # an event before this one may have removed it
                 dispatch(selectable, number, event)
-
-    def _follow_clock(self) -> None:
-        wall: Any = self.seconds
-        ahead = wall() - time.monotonic()
-        moved, self._ahead = ahead - (self._ahead or ahead), ahead
-        if abs(moved) > _STEP:
-            untyped: Any = self
-            for call in (*untyped._pendingTimedCalls, *untyped._newTimedCalls):  # noqa: SLF001 - there is no other way
-                call.time += moved
 
     doIteration = doPoll  # noqa: N815 - named by Twisted
 

@@ -18,6 +18,7 @@ from extapi.client.clientpair import ClientPair, Pair
 from extapi.client.credentials import CredentialsError
 from extapi.client.services import by_dns
 from extapi.client.webhookusers import WebhookUsers
+from extapi.clock import wall_time
 from extapi.crd.files import DefinitionFiles
 from extapi.crd.webhooks import Webhooks
 from extapi.listener.state import Describe, Limits, OnFinished
@@ -261,7 +262,7 @@ def _serving_certificate(options: ServerOptions, reactor: Any) -> ServingCertifi
     """The certificate that the flags name, or a self-signed one."""
     certificate, key = options.tls_cert_file, options.tls_private_key_file
     if certificate is None or key is None:
-        certificate, key = self_signed(options.cert_dir, datetime.fromtimestamp(reactor.seconds(), UTC))
+        certificate, key = self_signed(options.cert_dir, datetime.fromtimestamp(wall_time(reactor), UTC))
     minimum = SSL.TLS1_3_VERSION if options.tls_min_version == "VersionTLS13" else SSL.TLS1_2_VERSION
     return ServingCertificate(certificate, key, minimum=minimum)
 

@@ -12,6 +12,7 @@ import resource
 import signal
 import sys
 from collections.abc import Callable, Mapping
+from functools import partial
 from types import FrameType, MappingProxyType
 from typing import Any, Protocol
 
@@ -21,6 +22,7 @@ from twisted.internet.defer import Deferred
 from extapi.api.declaration import DeclarationError
 from extapi.authentication.bundle import BundleError
 from extapi.authentication.configmap import LookupFailed
+from extapi.clock import wall_time
 from extapi.listener.acceptor import BindError
 from extapi.listener.state import OnFinished
 from extapi.listener.tls import CertificateError
@@ -81,7 +83,7 @@ def run_process(
     configure_logs(sys.stderr.buffer, fields)
     expected = (*_EXPECTED, *expected)
     try:
-        process = make(reactor, AccessLog(sys.stderr.buffer, reactor.seconds, fields))
+        process = make(reactor, AccessLog(sys.stderr.buffer, partial(wall_time, reactor), fields))
     except expected as error:
         click.echo(f"Error: {error}", err=True)
         return 1

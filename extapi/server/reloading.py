@@ -81,9 +81,6 @@ class Reloader:
         except LoadingError as error:
             self._refuse(error.problems)
             return
-        except SystemExit as error:  # of the author's module
-            self._refuse([f"importing it ends the process: SystemExit: {error}"])
-            return
         imported = time.perf_counter() - began
         if await self._serve(reimport):
             self.reloads.note(succeeded=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from extapi.clock import Clock
+from extapi.clock import Clock, wall_time
 from extapi.server.exposition import Family
 
 
@@ -32,7 +32,7 @@ class Reloads:
         """One has ended."""
         status = "success" if succeeded else "failure"
         self.counts[status] += 1
-        self.last[status] = self._clock.seconds()
+        self.last[status] = wall_time(self._clock)
 
 
 def reload_families(sources: Iterable[Reloads]) -> Iterator[Family]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from extapi.clock import wall_time
 from extapi.server.etcdflags import etcd_of, with_etcd_flags, with_other_etcd_flags
 from extapi.storage.etcd.mark import LARGEST
 
@@ -70,7 +71,7 @@ def backup(url: str, file: Path, *, replace: bool, **raw: Any) -> None:
 
         async with read(store, reactor) as source:
             with bar("backup") as report:
-                count = await write_backup(source, file, reactor.seconds(), report, replace=replace)
+                count = await write_backup(source, file, wall_time(reactor), report, replace=replace)
         say(f"{file}: {count} keys of {store.name} at revision {source.revision}")
         return 0
 

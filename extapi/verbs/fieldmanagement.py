@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from extapi.api.timestamp import format_timestamp
 from extapi.api.types import Obj
+from extapi.clock import wall_time
 from extapi.codec.options import WriteOptions, manager_of
 from extapi.registry.base import Resource
 from extapi.verbs.request import ResourceRequest
@@ -28,4 +29,4 @@ async def with_managers(request: ResourceRequest[Resource], live: Obj | None, ne
 
 def now(request: ResourceRequest[Resource]) -> str:
     """The time of a write, as ``metav1.Time`` writes it."""
-    return format_timestamp(request.clock.seconds())
+    return format_timestamp(wall_time(request.clock))

@@ -20,7 +20,7 @@ from extapi.api.requestselectors import Selectors, too_large
 from extapi.api.selectors import escaped, parse_field_selector, parse_label_selector
 from extapi.api.timestamp import format_timestamp
 from extapi.authorization.authorizer import Attributes, AuthorizationError, Authorizer, Decision, Verdict
-from extapi.clock import Clock
+from extapi.clock import Clock, wall_time
 from extapi.controlplane.access.rbac import RBAC
 from extapi.controlplane.access.rules import AccessRule
 from extapi.errors import aggregate
@@ -150,7 +150,7 @@ class SelfSubjectReviews:
 
     async def create(self, request: RESTRequest, obj: T) -> T:
         """The user of the request as the status; the body is ignored."""
-        metadata = {"creationTimestamp": format_timestamp(self._clock.seconds())}
+        metadata = {"creationTimestamp": format_timestamp(wall_time(self._clock))}
         status = {"userInfo": user_info(request.user)}
         return with_type_of(obj, {**as_json(obj), "metadata": metadata, "status": status})
 

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from extapi import BadRequest, Conflict, FieldError, Invalid, NotFound, RESTRequest
 from extapi.api.timestamp import format_timestamp
 from extapi.authentication.authenticator import AuthenticationError, authenticated
-from extapi.clock import Clock
+from extapi.clock import Clock, wall_time
 from extapi.controlplane.access.reviews import as_json, user_info, with_type_of
 from extapi.controlplane.access.tokens import Bound, Tokens
 
@@ -54,7 +54,7 @@ class TokenRequests:
             raise _invalid("", "spec.expirationSeconds", seconds, "may not specify a duration less than 10 minutes")
         if seconds > LONGEST:
             raise _invalid("", "spec.expirationSeconds", seconds, "may not specify a duration larger than 2^32 seconds")
-        now = int(self._clock.seconds())
+        now = int(wall_time(self._clock))
         audiences = spec.get("audiences") or list(self._tokens.audiences)
         token = self._tokens.issue(
             request.namespace,

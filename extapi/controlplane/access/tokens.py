@@ -21,7 +21,7 @@ from extapi import ApiError, Context, Informer, InternalError, NotFound, Transpo
 from extapi.api.names import path_segment
 from extapi.api.timestamp import format_timestamp
 from extapi.authentication.authenticator import AuthenticationError
-from extapi.clock import Clock
+from extapi.clock import Clock, wall_time
 from extapi.controlplane.access.rbac import ACCOUNT_PREFIX
 from extapi.controlplane.access.rules import quoted
 
@@ -195,7 +195,7 @@ class Tokens:
             return None
 
     def _check_times(self, claims: _Claims) -> None:
-        now = self._clock.seconds()
+        now = wall_time(self._clock)
         if now + LEEWAY < claims.nbf:
             raise AuthenticationError("service account token is not valid yet")
         if now - LEEWAY > claims.exp:
@@ -239,7 +239,7 @@ class Tokens:
     def _check_there(self, obj: dict[str, Any], why: str) -> None:
         """Refuse an object that was deleted longer ago than the leeway, even if finalizers still keep it."""
         deleted = obj["metadata"].get("deletionTimestamp")
-        if deleted is not None and deleted < format_timestamp(self._clock.seconds() - LEEWAY):
+        if deleted is not None and deleted < format_timestamp(wall_time(self._clock) - LEEWAY):
             raise AuthenticationError(why)
 
 

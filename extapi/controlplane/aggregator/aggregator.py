@@ -22,6 +22,7 @@ from extapi.client.clientpair import ClientPair, Pair
 from extapi.client.kube import Obj, ResourceName
 from extapi.client.tls import UpstreamTls
 from extapi.client.upstream import Upstream
+from extapi.clock import wall_time
 from extapi.controlplane.aggregator.discovery import MergedDiscovery
 from extapi.controlplane.aggregator.openapi import MergedOpenAPI
 from extapi.controlplane.aggregator.proxy import BackendProxy
@@ -299,7 +300,7 @@ class Aggregator:
         old = next((each for each in conditions if each.get("type") == "Available"), {})
         if [old.get("status"), old.get("reason"), old.get("message")] == list(condition):
             return
-        changed = format_timestamp(self._reactor.seconds())
+        changed = format_timestamp(wall_time(self._reactor))
         if old.get("status") == condition.status:
             changed = old.get("lastTransitionTime") or changed
         new = {"type": "Available", **condition._asdict(), "lastTransitionTime": changed}

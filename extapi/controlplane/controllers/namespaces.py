@@ -11,6 +11,7 @@ from typing import Any
 
 from extapi import ApiError, Conflict, Context, NotFound, TransportError
 from extapi.api.timestamp import format_timestamp
+from extapi.clock import wall_time
 from extapi.controlplane.controllers.resources import (
     Discovered,
     NamespacedResource,
@@ -160,7 +161,7 @@ async def _write_conditions(
     context: Context, namespace: dict[str, Any], problems: Mapping[str, tuple[str, str]]
 ) -> dict[str, Any]:
     """Write the problems to the namespace's conditions, if they changed; the namespace as it is then."""
-    now = format_timestamp(context.clock.seconds())
+    now = format_timestamp(wall_time(context.clock))
     before = {each["type"]: each for each in namespace.get("status", {}).get("conditions", ())}
     conditions = dict(before)
     for kind, fine in _FINE.items():

@@ -18,6 +18,7 @@ from extapi import ApiError, Conflict, Context, Informer, NotFound, TransportErr
 from extapi.api.jsonvalue import json_copy
 from extapi.api.timestamp import format_timestamp
 from extapi.api.types import Obj
+from extapi.clock import wall_time
 from extapi.controlplane.customresources.emptying import Emptier
 from extapi.controlplane.customresources.names import TakenNames, named, settled
 from extapi.controlplane.customresources.review import approval_condition, established_condition
@@ -146,7 +147,7 @@ class _Definitions:
 
     def _named(self, changed: set[str]) -> list[Obj]:
         """The definitions that get names or conditions, with these."""
-        now = format_timestamp(self._context.clock.seconds())
+        now = format_timestamp(wall_time(self._context.clock))
         groups: dict[str, list[Obj]] = {}
         for obj in self._definitions():
             groups.setdefault(obj["spec"]["group"], []).append(obj)
@@ -165,7 +166,7 @@ class _Definitions:
 
     def _established(self, refused: Mapping[str, str]) -> list[Obj]:
         """The definitions that are served now and do not say so yet, or cannot be served."""
-        now = format_timestamp(self._context.clock.seconds())
+        now = format_timestamp(wall_time(self._context.clock))
         found = []
         for obj in self._definitions():
             if not is_true(obj, NAMES_ACCEPTED) or is_true(obj, ESTABLISHED):

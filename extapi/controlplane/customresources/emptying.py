@@ -18,7 +18,7 @@ from extapi import ApiError, Context, DynamicClient, NotFound, TransportError
 from extapi.api.timestamp import format_timestamp
 from extapi.api.types import Obj
 from extapi.client.kube import Client
-from extapi.clock import Clock
+from extapi.clock import Clock, wall_time
 from extapi.controlplane.customresources.served import DEFINITIONS
 from extapi.controlplane.kinds.apiextensions import CLEANUP
 from extapi.crd.conditions import ESTABLISHED, TERMINATING, DefinitionCondition, is_true, set_condition
@@ -94,7 +94,7 @@ class Emptier:
             return
 
     async def _tell(self, context: Context, obj: Obj, condition: DefinitionCondition) -> Obj:
-        set_condition(obj, condition, format_timestamp(context.clock.seconds()))
+        set_condition(obj, condition, format_timestamp(wall_time(context.clock)))
         return await context.update(*DEFINITIONS, obj, subresource="status")
 
     async def _empty(self, context: Context, definition: Definition) -> None:
@@ -212,7 +212,7 @@ class _Stored:
 
     def _marked(self, value: bytes) -> bytes:
         obj = msgspec.json.decode(value)
-        obj["metadata"]["deletionTimestamp"] = format_timestamp(self._context.clock.seconds())
+        obj["metadata"]["deletionTimestamp"] = format_timestamp(wall_time(self._context.clock))
         obj["metadata"]["deletionGracePeriodSeconds"] = 0
         return msgspec.json.encode(obj)
 

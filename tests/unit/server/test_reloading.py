@@ -111,7 +111,7 @@ def test_what_is_saved_is_served_and_watches_of_other_modules_go_on(author: Auth
         ("class:\n", "fleet/cars.py:1: SyntaxError: invalid syntax"),
         (KIND.replace("size: int", "size: complex"), "fleet/cars.py:3: Spec.size: complex has no structural schema"),
         (KIND.replace('"Car", storage', '"car", storage'), "fleet/cars.py:6: kind car: the name must be in CamelCase"),
-        ("raise SystemExit(3)\n", "it ends the process when it is imported: sys.exit(3)"),
+        ("raise SystemExit(3)\n", "ends the process when it is imported: sys.exit(3)"),
     ],
 )
 def test_a_mistake_is_told_with_its_line_and_the_last_good_version_is_served(

@@ -8,8 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cryptography.hazmat.primitives.asymmetric import rsa
-from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
 
 from extapi.privatereactor import drive, private_reactor
 from extapi.storage.base import Compacted, StoreRefused, Unavailable
@@ -19,7 +17,7 @@ from extapi.storage.etcd.channel import Channel
 from extapi.storage.etcd.endpoints import EtcdAccess
 from extapi.testing.stories import Follower, read_until, refusal
 from tests.certificates import CLIENT, SERVER, authority
-from tests.conformance.users import administered, with_users
+from tests.conformance.users import administered, signed_tokens, with_users
 from tests.etcds import Etcd, etcd
 
 pytestmark = pytest.mark.kubernetes
@@ -86,14 +84,6 @@ def test_a_user_with_a_password(tmp_path: Path) -> None:
         run(lambda reactor: tale(reactor, member))
 
 
-def jwt(directory: Path) -> str:
-    """A flag with which tokens are signed, and end with each change of users; files are made for it."""
-    key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
-    (directory / "jwt.key").write_bytes(key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
-    (directory / "jwt.pub").write_bytes(key.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo))
-    return f"--auth-token=jwt,pub-key={directory}/jwt.pub,priv-key={directory}/jwt.key,sign-method=RS256,ttl=10m"
-
-
 @pytest.mark.parametrize("kind", ["simple", "jwt"])
 def test_every_kind_of_stream_takes_a_new_token(tmp_path: Path, kind: str) -> None:
     """As clientv3 does: a log that begins again, the question of what is compacted, and a list that is."""
@@ -129,7 +119,7 @@ def test_every_kind_of_stream_takes_a_new_token(tmp_path: Path, kind: str) -> No
         await store.close()
         admin.close()
 
-    arguments = ["--bcrypt-cost=4", *([jwt(tmp_path)] if kind == "jwt" else [])]
+    arguments = ["--bcrypt-cost=4", *([signed_tokens(tmp_path)] if kind == "jwt" else [])]
     with etcd(tmp_path, arguments=arguments) as member:
         run(lambda reactor: tale(reactor, member))
 

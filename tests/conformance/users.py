@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+from cryptography.hazmat.primitives.asymmetric import rsa
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
+
 from extapi.storage.etcd.channel import Channel
 from tests.unit.storage.etcd.test_wire import field
 
@@ -24,3 +29,11 @@ async def with_users(admin: Channel, prefix: str) -> None:
     await administered(admin, "UserAdd", b"extapi", b"secret")
     await administered(admin, "UserGrantRole", b"extapi", b"store")
     await administered(admin, "AuthEnable")
+
+
+def signed_tokens(directory: Path, ttl: str = "10m") -> str:
+    """A flag of etcd with which tokens are signed, and end with each change of users; files are made for it."""
+    key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
+    (directory / "jwt.key").write_bytes(key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
+    (directory / "jwt.pub").write_bytes(key.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo))
+    return f"--auth-token=jwt,pub-key={directory}/jwt.pub,priv-key={directory}/jwt.key,sign-method=RS256,ttl={ttl}"

@@ -7,6 +7,7 @@ Exits with 1 if something is wrong; with faults of a replica, if one of them is 
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import signal
 import sys
 import tempfile
@@ -17,6 +18,7 @@ from pathlib import Path
 
 from tests.ha.live import PLANTS
 from tests.ha.run import Plan, run
+from tests.ha.stores import STORES
 
 
 def main() -> int:
@@ -35,15 +37,23 @@ def main() -> int:
         default=[""],
         help="one run for each of these faults of one replica, which has to be found",
     )
+    parser.add_argument("--store", choices=STORES, default="three-members", help="default: three-members")
+    parser.add_argument("--users", action="store_true", help="let etcd have users, whose tokens end within seconds")
     parser.add_argument("--no-faults", action="store_true", help="load alone")
     parser.add_argument("--quiet", action="store_true", help="print only the rows and findings")
     chosen = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that what was made is removed
     say: Callable[[str], None] = (lambda _: None) if chosen.quiet else lambda text: print(text, flush=True)
     wrong = False
-    for seed, plant in product(chosen.seed, PLANTS if "all" in chosen.plant else chosen.plant):
+    store = STORES[chosen.store]
+    if chosen.users:
+        if not store.members:
+            parser.error("--users: an SQLite file has none")
+        store = dataclasses.replace(store, users=True)
+    possible = [name for name, plant in PLANTS.items() if store.members or not plant.etcd]
+    for seed, plant in product(chosen.seed, possible if "all" in chosen.plant else chosen.plant):
         directory = Path(tempfile.mkdtemp(prefix="extapi-checker-"))
-        plan = Plan(seed, chosen.seconds, chosen.pace, chosen.longest, plant, not chosen.no_faults)
+        plan = Plan(seed, chosen.seconds, chosen.pace, chosen.longest, plant, not chosen.no_faults, store)
         outcome = run(directory, plan, say)
         say(f"{directory}: {dict(sorted(outcome.faults.items()))}\n{dict(sorted(outcome.tally.items()))}")
         if plant:

@@ -19,8 +19,7 @@ from urllib.parse import urlencode
 from tests.conformance.serving import TOPPINGS
 from tests.ha.cluster import GROUP
 from tests.ha.connection import Connection, Lost, NotSent
-from tests.ha.etcdlog import content_of
-from tests.ha.history import (
+from tests.ha.judging.history import (
     Bookmark,
     Ended,
     Event,
@@ -34,6 +33,7 @@ from tests.ha.history import (
     Watch,
     Write,
 )
+from tests.ha.log import content_of
 from tests.waiting import until
 
 KEYS = tuple(f"k{number}" for number in range(8))
@@ -327,6 +327,7 @@ class Watcher:
             except (NotSent, Lost, OSError, http.client.HTTPException) as error:
                 why = repr(error)
                 self._load.tally["watches broken"] += 1
+                self._load.final.wait(0.1)
             if why == "410":
                 entries.append(Gone(self._load.now()))
                 self._at = -1

@@ -1,78 +1,40 @@
-"""Three members of etcd and three replicas of one API, each on a host of its own: started, killed, paused, restarted."""
+"""The members of etcd and the replicas of one API, each on a host of its own: started, killed, paused, restarted."""
 
 from __future__ import annotations
 
 import contextlib
 import itertools
-import os
 import signal
 import ssl
-import subprocess
 import sys
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from extapi.dev.build import programs
 from tests.bench.cluster import Cluster as Kubernetes
 from tests.certificates import CLIENT, SERVER, authority
-from tests.ha.etcdlog import PORT, EtcdLog
-from tests.ha.hosts import Host, Network, network
+from tests.conformance.users import signed_tokens
+from tests.ha.etcdlog import EtcdLog
+from tests.ha.gateway import PORT, REPLICA, ROOT, change_users, leader, make_users
+from tests.ha.hosts import Network, network
 from tests.ha.live import PLANTS
+from tests.ha.log import Log
+from tests.ha.program import Program
+from tests.ha.sqlitelog import SqliteLog
+from tests.ha.stores import Store
+from tests.waiting import until
 
-MEMBERS = ("m0", "m1", "m2")
-REPLICAS = ("r0", "r1", "r2")
 SECURE_PORT = 6443
 PREFIX = "/extapi/checker"
 COMPACTION = 20
 """Seconds between the compactions of the replicas."""
 GROUP = "restaurant.programming-kubernetes.info"
-STORED = f"{PREFIX}/data/registry/{GROUP}/toppings/"
-
-
-@dataclass
-class Program:
-    """One process on one host. Its output goes to ``log``."""
-
-    host: Host
-    arguments: Sequence[str]
-    log: Path
-    environment: Mapping[str, str] = field(default_factory=dict)
-    process: subprocess.Popen[bytes] | None = field(default=None, repr=False)
-    starts: int = 0
-
-    @property
-    def running(self) -> bool:
-        """Whether it has been started and has not ended."""
-        return self.process is not None and self.process.poll() is None
-
-    def start(self) -> None:
-        """Start it; returns at once."""
-        self.starts += 1
-        with self.log.open("ab") as output:
-            self.process = subprocess.Popen(
-                self.host.command(*self.arguments),
-                cwd=self.log.parent,
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=output,
-                env={**os.environ, **self.environment},
-            )
-
-    def send(self, number: signal.Signals) -> None:
-        """Send a signal, unless it has ended."""
-        if self.process is not None and self.running:
-            self.process.send_signal(number)
-
-    def end(self, number: signal.Signals, seconds: float = 20) -> int:
-        """Send a signal and wait for the end; the exit status.
-
-        Raises:
-            subprocess.TimeoutExpired: It goes on.
-        """
-        assert self.process is not None
-        self.send(number)
-        return self.process.wait(seconds)
+STORED = f"/registry/{GROUP}/toppings/"
+"""The prefix of the keys of the objects under test."""
+_TOKENS = "3s"
+"""How long a token of etcd's users is good."""
+_PATIENCE = 60.0
 
 
 @dataclass
@@ -80,11 +42,12 @@ class Installation:
     """All of it. ``tls``: how a client reaches the replicas, as the front proxy."""
 
     directory: Path
+    store: Store
     network: Network
     members: dict[str, Program]
     replicas: dict[str, Program]
     tls: ssl.SSLContext
-    log: EtcdLog
+    log: Log
 
     def address(self, name: str) -> str:
         """That of a host."""
@@ -94,33 +57,58 @@ class Installation:
         """The file that says how far a replica's clock is moved."""
         return self.directory / f"{name}.clock"
 
+    def leader(self) -> str | None:
+        """The member that leads; None if none says so."""
+        return leader({name: self.address(name) for name in self.members}, ROOT if self.store.users else None)
+
+    def change_users(self, name: str) -> None:
+        """Add one to etcd, if it answers."""
+        with contextlib.suppress(OSError):
+            change_users(self.address(self.store.members[0]), name)
+
     def heal(self) -> None:
         """End every fault that is going on: whoever is away comes back."""
         self.network.heal()
         for program in itertools.chain(self.members.values(), self.replicas.values()):
-            program.send(signal.SIGCONT)
+            program.send_all(signal.SIGCONT)
             if not program.running:
                 program.start()
 
 
 @contextlib.contextmanager
-def installation(directory: Path, plant: str = "") -> Iterator[Installation]:
+def installation(directory: Path, store: Store, plant: str = "") -> Iterator[Installation]:
     """Made and started; ended and removed in the end. ``plant``: a fault of one replica (:mod:`tests.ha.live`)."""
-    with network([*MEMBERS, *REPLICAS]) as net, _kubernetes(net.address, directory) as kubeconfig:
-        log = EtcdLog([net.hosts[name].address for name in MEMBERS], STORED)
-        members = {name: _member(net, name, directory) for name in MEMBERS}
-        tls, replicas = _replicas(net, directory, kubeconfig, plant)
-        made = Installation(directory, net, members, replicas, tls, log)
+    with network([*store.members, *store.replicas]) as net, _kubernetes(net.address, directory) as kubeconfig:
+        tokens = [signed_tokens(directory, _TOKENS), "--bcrypt-cost=4"] if store.users else []
+        members = {name: _member(net, name, store, directory, tokens) for name in store.members}
+        tls, replicas = _replicas(net, store, directory, kubeconfig, plant)
+        made = Installation(directory, store, net, members, replicas, tls, _log(net, store, directory))
         programs_ = [*members.values(), *replicas.values()]
         try:
-            for program in programs_:
+            for program in members.values():
+                program.start()
+            if store.users:
+                assert until(lambda: leader({name: made.address(name) for name in members}), _PATIENCE)
+                make_users(made.address(store.members[0]), PREFIX)
+            for program in replicas.values():
                 program.start()
             yield made
         finally:
-            log.stop()
+            made.log.stop()
             for program in reversed(programs_):
                 with contextlib.suppress(AssertionError):
                     program.end(signal.SIGKILL)
+
+
+def _file(directory: Path) -> Path:
+    return directory / "objects.db"
+
+
+def _log(net: Network, store: Store, directory: Path) -> Log:
+    if not store.members:
+        return SqliteLog(_file(directory), STORED)
+    addresses = [net.hosts[name].address for name in store.members]
+    return EtcdLog(addresses, f"{PREFIX}/data{STORED}", ROOT if store.users else None)
 
 
 @contextlib.contextmanager
@@ -132,9 +120,9 @@ def _kubernetes(address: str, directory: Path) -> Iterator[Path]:
         stub.stop()
 
 
-def _member(net: Network, name: str, directory: Path) -> Program:
+def _member(net: Network, name: str, store: Store, directory: Path, tokens: Sequence[str]) -> Program:
     address = net.hosts[name].address
-    peers = ",".join(f"{each}=http://{net.hosts[each].address}:2380" for each in MEMBERS)
+    peers = ",".join(f"{each}=http://{net.hosts[each].address}:2380" for each in store.members)
     return Program(
         net.hosts[name],
         [
@@ -148,21 +136,39 @@ def _member(net: Network, name: str, directory: Path) -> Program:
             f"--initial-cluster={peers}",
             "--log-level=warn",
             "--unsafe-no-fsync",  # what a killed process has written stays: only the machine's own end would take it
+            *tokens,
         ],
         directory / f"{name}.log",
     )
 
 
-def _replicas(net: Network, directory: Path, kubeconfig: Path, plant: str) -> tuple[ssl.SSLContext, dict[str, Program]]:
+def _storage(net: Network, store: Store, directory: Path) -> Sequence[str]:
+    """The flags of a server that say what it stores in."""
+    if not store.members:
+        return [f"--storage=sqlite:///{_file(directory)}", f"--workers={store.workers}"]
+    password = directory / "password"
+    password.write_text(REPLICA.password)
+    return [
+        "--storage=etcd:",
+        "--etcd-servers=" + ",".join(f"http://{net.hosts[name].address}:{PORT}" for name in store.members),
+        f"--etcd-prefix={PREFIX}",
+        f"--etcd-compaction-interval={COMPACTION}s",
+        *([f"--etcd-username={REPLICA.name}", f"--etcd-password-file={password}"] if store.users else []),
+    ]
+
+
+def _replicas(
+    net: Network, store: Store, directory: Path, kubeconfig: Path, plant: str
+) -> tuple[ssl.SSLContext, dict[str, Program]]:
     serving, proxy = authority("serving-ca"), authority("front-proxy-ca")
     (directory / "serving-ca.pem").write_bytes(serving.pem)
     (directory / "proxy-ca.pem").write_bytes(proxy.pem)
     pair = proxy.leaf("front-proxy-client", eku=CLIENT).save(directory, "proxy")
     context = ssl.create_default_context(cafile=str(directory / "serving-ca.pem"))
     context.load_cert_chain(pair.certificate, pair.key)
-    servers = ",".join(f"http://{net.hosts[name].address}:{PORT}" for name in MEMBERS)
+    storage = _storage(net, store, directory)
     made = {}
-    for number, name in enumerate(REPLICAS):
+    for number, name in enumerate(store.replicas):
         address = net.hosts[name].address
         own = serving.leaf(name, san=[address], eku=SERVER).save(directory, name)
         clock = directory / f"{name}.clock"
@@ -183,10 +189,7 @@ def _replicas(net: Network, directory: Path, kubeconfig: Path, plant: str) -> tu
                 "--authentication-skip-lookup",
                 "--leader-elect=false",  # there is nothing that serves Leases
                 f"--requestheader-client-ca-file={directory / 'proxy-ca.pem'}",
-                "--storage=etcd:",
-                f"--etcd-servers={servers}",
-                f"--etcd-prefix={PREFIX}",
-                f"--etcd-compaction-interval={COMPACTION}s",
+                *storage,
             ],
             directory / f"{name}.log",
             {

@@ -9,32 +9,63 @@ from random import Random
 from typing import NamedTuple
 
 from tests.ha.clients import Load
-from tests.ha.cluster import MEMBERS, REPLICAS, Installation
-from tests.ha.etcdlog import leader
+from tests.ha.cluster import Installation
+from tests.ha.stores import Store
 from tests.waiting import until
 
-KINDS = (
-    "kill the leader",
-    "kill a member",
-    "pause the leader",
-    "pause a member",
-    "slow disk",
-    "cut the leader off",
-    "member hears, is not heard",
-    "leader is heard, hears nothing",
-    "replica loses a member",
-    "replica hears nothing",
-    "no quorum",
-    "compact",
-    "kill a replica",
-    "pause a replica",
-    "restart all replicas",
-    "clock goes ahead",
-    "clock goes back",
-)
+
+def _any(_: Store) -> bool:
+    return True
+
+
+def _etcd(store: Store) -> bool:
+    return bool(store.members)
+
+
+def _members(store: Store) -> bool:
+    return len(store.members) > 1
+
+
+def _workers(store: Store) -> bool:
+    return store.workers > 1
+
+
+def _hub(store: Store) -> bool:
+    return store.hub
+
+
+def _users(store: Store) -> bool:
+    return store.users
+
+
+KINDS: dict[str, Callable[[Store], bool]] = {
+    "kill the leader": _members,
+    "kill a member": _etcd,
+    "pause the leader": _members,
+    "pause a member": _etcd,
+    "slow disk": _any,
+    "cut the leader off": _members,
+    "member hears, is not heard": _members,
+    "leader is heard, hears nothing": _members,
+    "replica loses a member": _etcd,
+    "replica hears nothing": _etcd,
+    "no quorum": _members,
+    "compact": _etcd,
+    "kill a replica": _any,
+    "pause a replica": _any,
+    "restart all replicas": _any,
+    "clock goes ahead": _any,
+    "clock goes back": _any,
+    "users change": _users,
+    "kill a worker": _workers,
+    "pause a worker": _workers,
+    "kill the hub": _hub,
+    "pause the hub": _hub,
+}
+"""What can go wrong, and with which stores."""
 _BURST, _BREATH = 0.25, 0.15
-"""A slow disk: etcd stands still and goes on in turns, so many seconds each. It has one thread for its log, and what waits
-for a slow disk waits for that."""
+"""A slow disk: who writes to it stands still and goes on in turns, so many seconds each. etcd has one thread for its log, and what
+waits for a slow disk waits for that."""
 _JUMP = 3600.0
 _PATIENCE = 60.0
 
@@ -52,11 +83,17 @@ class Fault(NamedTuple):
     compact: bool
 
 
-def schedule(seed: int, longest: float) -> Iterator[Fault]:
+def kinds(store: Store) -> Sequence[str]:
+    """Those of :data:`KINDS` that can happen to a store."""
+    return [kind for kind, happens in KINDS.items() if happens(store)]
+
+
+def schedule(seed: int, longest: float, store: Store) -> Iterator[Fault]:
     """Faults without end: each kind once, in an order that is drawn, then all of them again."""
     dice = Random(seed)  # noqa: S311 - a seed is what it is for
     while True:
-        for kind in dice.sample(KINDS, len(KINDS)):
+        possible = kinds(store)
+        for kind in dice.sample(possible, len(possible)):
             seconds = longest * dice.uniform(0.4, 1)
             yield Fault(kind, dice.randrange(3), seconds, dice.uniform(0.3, 1.5), dice.random() < 0.3)
 
@@ -79,18 +116,19 @@ class Chaos:
         self._stop = load.stopping
         self._say = say
         self._ready = ready
-        self._moved = dict.fromkeys(REPLICAS, 0.0)
+        self._moved = dict.fromkeys(here.replicas, 0.0)
+        self._users = itertools.count()
 
     def happen(self, fault: Fault) -> None:
         """One fault, from its begin to its end."""
         here, kind = self._here, fault.kind
-        met = MEMBERS[fault.turn]
+        replica = _turn(here.store.replicas, fault.turn)
+        met = _turn(here.store.members, fault.turn) if here.store.members else replica
         if "leader" in kind:
-            met = leader({name: here.address(name) for name in MEMBERS}) or met
-        replica = REPLICAS[fault.turn]
+            met = here.leader() or met
         self._say(f"{kind}: {met if 'member' in kind or 'leader' in kind or kind == 'slow disk' else replica}")
-        others = [name for name in MEMBERS if name != met]
-        self._begin(kind, met, others, replica)
+        others = [name for name in here.members if name != met]
+        self._begin(fault, met, others, replica)
         if kind == "slow disk":
             self._stutter(met, fault.seconds)
         else:
@@ -101,8 +139,8 @@ class Chaos:
         here.heal()
         self._stop.wait(fault.calm)
 
-    def _begin(self, kind: str, met: str, others: Sequence[str], replica: str) -> None:
-        here = self._here
+    def _begin(self, fault: Fault, met: str, others: Sequence[str], replica: str) -> None:
+        here, kind = self._here, fault.kind
         net = here.network
         if kind in ("kill the leader", "kill a member"):
             here.members[met].end(signal.SIGKILL)
@@ -125,15 +163,20 @@ class Chaos:
             net.cut(replica, met)
             net.cut(met, replica)
         elif kind == "replica hears nothing":
-            for name in MEMBERS:
+            for name in here.members:
                 net.cut(name, replica)
         elif kind == "kill a replica":
             here.log.compact()
             here.replicas[replica].end(signal.SIGKILL)
         elif kind == "pause a replica":
-            here.replicas[replica].send(signal.SIGSTOP)
+            here.replicas[replica].send_all(signal.SIGSTOP)
         elif kind == "restart all replicas":
             self._roll()
+        elif kind == "users change":
+            here.change_users(f"somebody-{next(self._users)}")
+        elif kind in ("kill a worker", "pause a worker", "kill the hub", "pause the hub"):
+            name = "extapi hub" if "hub" in kind else f"extapi worker {fault.turn % here.store.workers}"
+            here.replicas[replica].send_child(name, signal.SIGKILL if "kill" in kind else signal.SIGSTOP)
         elif kind in ("clock goes ahead", "clock goes back"):
             self._moved[replica] += _JUMP if kind == "clock goes ahead" else -_JUMP
             here.clock(replica).write_text(str(self._moved[replica]))
@@ -142,7 +185,7 @@ class Chaos:
         """One after another, as a Deployment does. Who is away meanwhile finds all of history gone."""
         seen = self._load.send_away()
         until(lambda: self._here.log.pull() and self._here.log.position > seen, _PATIENCE)
-        for name in REPLICAS:
+        for name in self._here.replicas:
             # What is started has no history before this.
             self._here.log.compact()
             status = self._here.replicas[name].end(signal.SIGTERM)
@@ -151,10 +194,19 @@ class Chaos:
             self._ready(name)
         self._load.away.clear()
 
-    def _stutter(self, member: str, seconds: float) -> None:
-        program = self._here.members[member]
+    def _stutter(self, met: str, seconds: float) -> None:
+        """Whoever writes to the disk: a member of etcd, or the server itself, or its hub."""
+        member = self._here.members.get(met)
         for _ in itertools.repeat(None, round(seconds / (_BURST + _BREATH)) or 1):
-            program.send(signal.SIGSTOP)
-            self._stop.wait(_BURST)
-            program.send(signal.SIGCONT)
-            self._stop.wait(_BREATH)
+            for number, pause in ((signal.SIGSTOP, _BURST), (signal.SIGCONT, _BREATH)):
+                if member is not None:
+                    member.send(number)
+                elif self._here.store.hub:
+                    self._here.replicas[met].send_child("extapi hub", number)
+                else:
+                    self._here.replicas[met].send(number)
+                self._stop.wait(pause)
+
+
+def _turn(names: Sequence[str], turn: int) -> str:
+    return names[turn % len(names)]

@@ -5,7 +5,8 @@ Each replaces something of the server in the replica's own process; one call in 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from functools import partial, partialmethod
 from itertools import count
 from typing import Any, NamedTuple
 
@@ -14,6 +15,8 @@ from extapi.registry import update
 from extapi.storage.base import Batch, Unavailable
 from extapi.storage.etcd.backend import EtcdBackend
 from extapi.storage.etcd.watch import WatchTail
+from extapi.storage.sqlite import SqliteBackend
+from extapi.storage.tail import LogReader
 from extapi.watch import cache as cached, watchergroup
 from extapi.watch.broadcaster import Broadcaster
 from extapi.watch.events import DELETED, CacheEvent, WatchEvent, to_watch_event
@@ -21,7 +24,7 @@ from extapi.watch.history import EventHistory
 from extapi.watch.selection import Predicate
 from extapi.watch.snapshot import ObjectPage
 from extapi.watch.watchergroup import WatcherGroup
-from tests.ha import judge
+from tests.ha.judging import judge
 
 _LATE = 0.3
 """Seconds that a late cache is behind: more than between most writes, less than between two requests of a client."""
@@ -30,21 +33,26 @@ _LATE = 0.3
 class Plant(NamedTuple):
     """``begin``: called once in the replica; ``rules``: what the judge says has to be one of these.
 
-    ``everywhere``: in all replicas, since only few clients come to see it.
+    ``everywhere``: in all replicas, since only few clients come to see it. ``etcd``: it is one of a server of etcd alone.
     """
 
     begin: Callable[[], None]
     rules: frozenset[str]
     everywhere: bool
+    etcd: bool
 
+
+Commit = Callable[..., Awaitable[int]]
 
 PLANTS: dict[str, Plant] = {}
 """By name."""
 
 
-def _plant(*rules: str, everywhere: bool = False) -> Callable[[Callable[[], None]], Callable[[], None]]:
+def _plant(
+    *rules: str, everywhere: bool = False, etcd: bool = False
+) -> Callable[[Callable[[], None]], Callable[[], None]]:
     def add(begin: Callable[[], None]) -> Callable[[], None]:
-        PLANTS[begin.__name__.strip("_").replace("_", "-")] = Plant(begin, frozenset(rules), everywhere)
+        PLANTS[begin.__name__.strip("_").replace("_", "-")] = Plant(begin, frozenset(rules), everywhere, etcd)
         return begin
 
     return add
@@ -53,6 +61,12 @@ def _plant(*rules: str, everywhere: bool = False) -> Callable[[Callable[[], None
 def _replace(owner: Any, name: str, value: Any) -> None:
     assert hasattr(owner, name), f"{owner} has no {name} any more: the fault would be none"
     setattr(owner, name, value)
+
+
+def _replace_commit(broken: Commit) -> None:
+    """Let the commits of each store be ``broken``, which is told the right one first."""
+    for backend in (EtcdBackend, SqliteBackend):
+        _replace(backend, "commit", partialmethod(partial(broken, backend.commit)))
 
 
 def _one_in(number: int) -> Iterator[bool]:
@@ -65,60 +79,61 @@ def _one_in(number: int) -> Iterator[bool]:
 @_plant(judge.MISSED, judge.MIXED)
 def _lose() -> None:
     """The tail drops a change."""
-    push, turns = WatchTail._push, _one_in(40)
+    turns = _one_in(40)
 
-    def losing(self: WatchTail, batch: Batch, size: int) -> None:
+    def losing(push: Callable[..., None], self: Any, batch: Batch, size: int, **bounds: int) -> None:
         kept = [change for change in batch.changes if not next(turns)]
-        push(self, Batch(kept, batch.progress), size)
+        push(self, Batch(kept, batch.progress), size, **bounds)
 
-    _replace(WatchTail, "_push", losing)
+    _replace(WatchTail, "_push", partialmethod(partial(losing, WatchTail._push)))
+    _replace(LogReader, "push", partialmethod(partial(losing, LogReader.push)))
 
 
 @_plant(judge.LOST)
 def _lie() -> None:
     """A write is acknowledged and not done."""
-    commit, turns = EtcdBackend.commit, _one_in(40)
+    turns = _one_in(40)
 
-    async def lying(self: EtcdBackend, key: bytes, value: bytes | None, *, expected: int) -> int:
+    async def lying(commit: Commit, self: Any, key: bytes, value: bytes | None, *, expected: int) -> int:
         if next(turns):
-            return await self.revision() + 1
+            return int(await self.revision()) + 1
         return await commit(self, key, value, expected=expected)
 
-    _replace(EtcdBackend, "commit", lying)
+    _replace_commit(lying)
 
 
 @_plant(judge.DOUBLED)
 def _again() -> None:
     """A write is done twice: without its answer, it is repeated on top of whatever is there then."""
-    commit, turns = EtcdBackend.commit, _one_in(40)
+    turns = _one_in(40)
 
-    async def repeating(self: EtcdBackend, key: bytes, value: bytes | None, *, expected: int) -> int:
+    async def repeating(commit: Commit, self: Any, key: bytes, value: bytes | None, *, expected: int) -> int:
         revision = await commit(self, key, value, expected=expected)
         if value is not None and next(turns):
             return await commit(self, key, value, expected=revision)
         return revision
 
-    _replace(EtcdBackend, "commit", repeating)
+    _replace_commit(repeating)
 
 
 @_plant(judge.REFUSED)
 def _refuse() -> None:
     """A write is done and refused."""
-    commit, turns = EtcdBackend.commit, _one_in(40)
+    turns = _one_in(40)
 
-    async def refusing(self: EtcdBackend, key: bytes, value: bytes | None, *, expected: int) -> int:
+    async def refusing(commit: Commit, self: Any, key: bytes, value: bytes | None, *, expected: int) -> int:
         revision = await commit(self, key, value, expected=expected)
         if next(turns):
             raise Unavailable("planted")
         return revision
 
-    _replace(EtcdBackend, "commit", refusing)
+    _replace_commit(refusing)
 
 
 # -- reads and writes
 
 
-@_plant(judge.STALE)
+@_plant(judge.STALE, etcd=True)
 def _unasked() -> None:
     """A consistent read is served from the cache as it is, which is late only when etcd is."""
 
@@ -129,7 +144,7 @@ def _unasked() -> None:
     _replace(cached.ResourceCache, "fresh", unasked)
 
 
-@_plant(judge.STALE)
+@_plant(judge.STALE, etcd=True)
 def _stale() -> None:
     """A consistent read is served from the cache as it is, and the cache is a moment late."""
     push = WatchTail._push

@@ -13,12 +13,12 @@ import msgspec
 
 from tests.ha import clients
 from tests.ha.clients import Load, Writer
-from tests.ha.cluster import MEMBERS, REPLICAS, Installation, installation
+from tests.ha.cluster import Installation, installation
 from tests.ha.connection import Connection, Lost, NotSent
-from tests.ha.etcdlog import leader
-from tests.ha.faults import KINDS, Chaos, schedule
-from tests.ha.history import History
-from tests.ha.judge import Finding, happened, judge
+from tests.ha.faults import Chaos, kinds, schedule
+from tests.ha.judging.history import History
+from tests.ha.judging.judge import Finding, happened, judge
+from tests.ha.stores import STORES, Store
 from tests.waiting import until
 
 _PATIENCE = 180.0
@@ -31,7 +31,7 @@ class Plan:
 
     ``seconds``: of load with faults; 0: until each kind has come once. ``pace``: seconds between two requests of one client.
     ``longest``: seconds of the longest fault.
-    ``plant``: a fault of one replica, of :mod:`tests.ha.live`.
+    ``plant``: a fault of one replica, of :mod:`tests.ha.live`. ``store``: what the replicas store in.
     """
 
     seed: int
@@ -40,6 +40,7 @@ class Plan:
     longest: float = 3.0
     plant: str = ""
     faults: bool = True
+    store: Store = STORES["three-members"]
 
 
 @dataclass(frozen=True)
@@ -79,8 +80,8 @@ def run(directory: Path, plan: Plan, say: Callable[[str], None] = lambda _: None
     Raises:
         AssertionError: The run itself failed: something did not come back although all was well again.
     """
-    with installation(directory, plan.plant) as here:
-        load = Load([here.address(name) for name in REPLICAS], here.tls, plan.seed, plan.pace)
+    with installation(directory, plan.store, plan.plant) as here:
+        load = Load([here.address(name) for name in here.replicas], here.tls, plan.seed, plan.pace)
 
         def told(what: str) -> None:
             say(f"{load.now():7.1f} {what}")
@@ -92,8 +93,8 @@ def run(directory: Path, plan: Plan, say: Callable[[str], None] = lambda _: None
         faults: Counter[str] = Counter()
         chaos = Chaos(here, load, told, lambda name: _wait_replica(here, load, name))
         end = time.monotonic() + plan.seconds
-        for fault in schedule(plan.seed, plan.longest) if plan.faults else ():
-            if (time.monotonic() + fault.seconds > end) if plan.seconds else (len(faults) == len(KINDS)):
+        for fault in schedule(plan.seed, plan.longest, plan.store) if plan.faults else ():
+            if (time.monotonic() + fault.seconds > end) if plan.seconds else (len(faults) == len(kinds(plan.store))):
                 break
             faults[fault.kind] += 1
             chaos.happen(fault)
@@ -112,8 +113,9 @@ def run(directory: Path, plan: Plan, say: Callable[[str], None] = lambda _: None
 
 
 def _wait_ready(here: Installation, load: Load) -> None:
-    until(lambda: leader({name: here.address(name) for name in MEMBERS}), _PATIENCE)
-    for name in REPLICAS:
+    if here.members:
+        until(here.leader, _PATIENCE)
+    for name in here.replicas:
         _wait_replica(here, load, name)
 
 
@@ -139,7 +141,7 @@ def _finish(here: Installation, load: Load) -> None:
     writer.close()
     load.final.set()
     load.wait(_PATIENCE)
-    for number in range(len(REPLICAS)):
+    for number in range(len(here.replicas)):
         reader = clients.Reader(load, f"last-{number}", number)
         load.lists.append(until(reader.listed, _PATIENCE))
         reader.connection.close()

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import pytest
 
-from tests.ha.faults import KINDS
-from tests.ha.history import Gone
-from tests.ha.judge import judge
-from tests.ha.plants import PLANTS, planted
+from tests.ha.faults import kinds
+from tests.ha.judging.history import Gone
+from tests.ha.judging.judge import judge
+from tests.ha.judging.plants import PLANTS, planted
 from tests.ha.run import Plan, run
 
 pytestmark = pytest.mark.kubernetes
@@ -23,7 +23,7 @@ def test_clients_are_told_the_truth_while_servers_and_members_fail(tmp_path_fact
     assert outcome.findings == []
     history = outcome.history
     # Something was at stake: each client did its part, and what was drawn went wrong.
-    assert set(outcome.faults) == set(KINDS)
+    assert set(outcome.faults) == set(kinds(PLAN.store))
     assert {write.result for write in history.writes} >= {"acknowledged", "refused"}
     assert len(history.log) > 100
     assert all(len(watch.entries) > 50 for watch in history.watches)

@@ -12,9 +12,9 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec.structs import replace
 
-from tests.ha import judge
-from tests.ha.history import Bookmark, Event, Get, Gone, History, Item, Listed, Opened, Version, Watch, Write
-from tests.ha.truth import Truth
+from tests.ha.judging import judge
+from tests.ha.judging.history import Bookmark, Event, Get, Gone, History, Item, Listed, Opened, Version, Watch, Write
+from tests.ha.judging.truth import Truth
 
 T = TypeVar("T")
 Plant = Callable[[History, Random], None]

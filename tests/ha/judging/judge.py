@@ -19,8 +19,8 @@ from collections.abc import Iterator
 from itertools import accumulate
 from typing import NamedTuple
 
-from tests.ha.history import Bookmark, Event, Gone, History, Listed, Opened, Version, Watch, Write
-from tests.ha.truth import Truth
+from tests.ha.judging.history import Bookmark, Event, Gone, History, Listed, Opened, Version, Watch, Write
+from tests.ha.judging.truth import Truth
 
 
 class Finding(NamedTuple):

@@ -6,10 +6,10 @@ from functools import cache
 
 import pytest
 
-from tests.ha import judge
-from tests.ha.example import correct_history
-from tests.ha.history import Get, History, Listed, Version, Write
-from tests.ha.plants import PLANTS, planted
+from tests.ha.judging import judge
+from tests.ha.judging.example import correct_history
+from tests.ha.judging.history import Get, History, Listed, Version, Write
+from tests.ha.judging.plants import PLANTS, planted
 
 recorded = cache(correct_history)
 

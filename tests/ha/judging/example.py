@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from random import Random
 
-from tests.ha.history import (
+from tests.ha.judging.history import (
     Bookmark,
     Ended,
     Entry,
@@ -22,7 +22,7 @@ from tests.ha.history import (
     Watch,
     Write,
 )
-from tests.ha.truth import Truth
+from tests.ha.judging.truth import Truth
 
 KEYS = ("k0", "k1", "k2", "k3")
 

@@ -6,7 +6,7 @@ from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from tests.ha.history import Content, Event, Version
+from tests.ha.judging.history import Content, Event, Version
 
 FOREVER = 2**62
 

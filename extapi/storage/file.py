@@ -45,6 +45,8 @@ rows have been deleted from the file."""
 
 LONGEST = 504
 """Bytes of a path that SQLite opens: ``MAX_PATHNAME`` of its ``os_unix.c``, less what it appends for its journal."""
+OPENING = 5.0
+"""Seconds to wait for a program that reads the file, or recovers its log after a crash, while it is opened."""
 WAL_LIMIT = 16 * 1024 * 1024
 """The size in bytes to which the write-ahead log is truncated after a burst."""
 
@@ -74,6 +76,8 @@ class StoreFile:
             identity = self._create_or_find()
             self.writer = self._open_writer()
             self.reader = self._connect()
+            for connection in (self.writer, self.reader):
+                connection.execute("PRAGMA busy_timeout = 0")  # from now on others would wait, too
         except BaseException as error:
             os.close(self._lock)
             if isinstance(error, sqlite3.Error | OSError):
@@ -86,6 +90,12 @@ class StoreFile:
 
     def unusable(self, error: Exception) -> UnusableFile:
         """The exception for an error of SQLite or of the operating system."""
+        if (
+            getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY
+        ):  # the lower byte: extended codes have more
+            return UnusableFile(
+                f"{self.path}: another program, such as sqlite3, has it locked for more than {OPENING:g} s; end that program"
+            )
         return UnusableFile(f"{self.path}: cannot be used as a store: {error}; check the file and its permissions")
 
     def _check_path(self) -> None:
@@ -140,7 +150,7 @@ class StoreFile:
         return found.st_dev, found.st_ino
 
     def _connect(self) -> sqlite3.Connection:
-        connection = sqlite3.connect(self.path, timeout=0, isolation_level=None, check_same_thread=False)
+        connection = sqlite3.connect(self.path, timeout=OPENING, isolation_level=None, check_same_thread=False)
         connection.execute("PRAGMA trusted_schema = OFF")
         return connection
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import stat
+import threading
 from pathlib import Path
 
 import pytest
@@ -124,6 +125,34 @@ def test_one_process_has_it(tmp_path: Path) -> None:
             StoreFile(name)
     file.close()
     StoreFile(alias).close()
+
+
+def test_a_program_that_has_the_file_for_a_moment_is_waited_for(tmp_path: Path) -> None:
+    """As one that reads it does while it recovers the log of a server that was killed."""
+    path = tmp_path / "store.db"
+    StoreFile(path).close()
+    reader = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+    reader.execute("PRAGMA locking_mode = EXCLUSIVE")
+    reader.execute("BEGIN EXCLUSIVE")
+    ending = threading.Timer(0.3, reader.close)
+    ending.start()
+    try:
+        file = StoreFile(path)
+        assert file.writer.execute("PRAGMA busy_timeout").fetchone() == (0,)  # what it serves never waits
+        file.close()
+    finally:
+        ending.join()
+
+
+def test_a_program_that_keeps_the_file_is_told_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "store.db"
+    StoreFile(path).close()
+    monkeypatch.setattr("extapi.storage.file.OPENING", 0.1)
+    reader = sqlite3.connect(path, isolation_level=None)
+    reader.execute("BEGIN EXCLUSIVE")
+    with pytest.raises(UnusableFile, match="another program, such as sqlite3, has it locked"):
+        StoreFile(path)
+    reader.close()
 
 
 def test_a_refused_file_is_not_kept_locked(tmp_path: Path) -> None:

@@ -17,9 +17,10 @@ from urllib.parse import quote
 import urllib3
 from kubernetes import client, config
 
+from extapi.client.authority import authority
 from extapi.client.credentials import SERVICE_ACCOUNT, check_server
 from extapi.client.kubernetespackage import IMPERSONATION, read_kubeconfig
-from extapi.client.proxy import ProxyError, ProxyURL, authority, parse_proxy
+from extapi.client.proxy import ProxyError, ProxyURL, parse_proxy
 from extapi.client.proxyenvironment import environment_proxy
 
 _DEFAULT = Path("~/.kube/config")

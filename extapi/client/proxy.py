@@ -8,6 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from urllib.parse import unquote, urlsplit
 
+from extapi.client.authority import authority
+
 _PORTS = {"http": 80, "https": 443, "socks5": 1080}
 _BYTES = "surrogateescape"
 """How bytes that are no UTF-8 are kept in texts."""
@@ -38,11 +40,6 @@ class ProxyURL:
 
     def __str__(self) -> str:
         return f"{self.scheme}://{authority(self.host, self.port)}"
-
-
-def authority(host: str, port: int) -> str:
-    """``host:port`` as it stands in URLs and in a CONNECT."""
-    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
 def parse_proxy(url: str) -> ProxyURL:

@@ -10,7 +10,8 @@ import ipaddress
 import re
 from typing import Protocol
 
-from extapi.client.proxy import ProxyURL, authority
+from extapi.client.authority import authority
+from extapi.client.proxy import ProxyURL
 
 HEAD = 64 * 1024
 """Bytes of the head of a proxy's answer."""

@@ -19,6 +19,7 @@ from twisted.internet.endpoints import HostnameEndpoint, TCP4ClientEndpoint, TCP
 from twisted.internet.protocol import Factory
 from twisted.protocols.tls import TLSMemoryBIOFactory
 
+from extapi.client.authority import authority
 from extapi.client.tls import UpstreamTls
 from extapi.client.transport import ConnectionLost, TransportError
 from extapi.client.upstreamconnection import ArrivingBody, UpstreamConnection
@@ -34,6 +35,7 @@ CONNECTIONS = 2000
 
 _SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 _LOOPBACK = ("127.0.0.1", "::1")
+_ANSWERED = (network.ConnectionRefusedError, network.TimeoutError)
 
 
 class Upstream:
@@ -131,10 +133,14 @@ class Upstream:
         if connection in self._idle:
             self._idle.remove(connection)
 
-    def describe(self, error: BaseException | None) -> str:
-        """Describe a network error, in the words of Go's net and tls packages where it has some."""
-        host = _LOOPBACK[0] if self.host == "localhost" else f"[{self.host}]" if ":" in self.host else self.host
-        where = f"{host}:{self.port}"
+    def describe(self, error: BaseException | None, host: str = "") -> str:
+        """Describe a network error, in the words of Go's net and tls packages where it has some.
+
+        Args:
+            error: The error.
+            host: The address that was dialled; the server's host if that is what was dialled.
+        """
+        where = authority(host or self.host, self.port)
         if isinstance(error, network.ConnectionRefusedError):
             return f"dial tcp {where}: connect: connection refused"
         if isinstance(error, network.DNSLookupError):
@@ -158,7 +164,7 @@ class Upstream:
         if self._closed:
             raise TransportError("closed")
         if len(self._open) + self._connecting >= CONNECTIONS:
-            raise TransportError(f"more than {CONNECTIONS} connections to {self.host}:{self.port}")
+            raise TransportError(f"more than {CONNECTIONS} connections to {authority(self.host, self.port)}")
         self._connecting += 1
         try:
             connection = await self._dialled()
@@ -179,35 +185,39 @@ class Upstream:
         factory: Any = Factory
         made = factory.forProtocol(lambda: UpstreamConnection(self))
         made.noisy = False
-        first: Exception | None = None
-        for endpoint in self._endpoints():
+        failures: list[tuple[str, Exception]] = []
+        for host, endpoint in self._endpoints():
             wrapped = TLSMemoryBIOFactory(self.tls, True, made, clock=self._reactor)  # type: ignore[arg-type]  # Twisted's annotation wants a wrapping factory
             wrapped.noisy = False
             try:
                 protocol = await endpoint.connect(wrapped)
             except (network.ConnectError, network.DNSLookupError, network.TimeoutError, ValueError) as error:
-                first = first or error
+                failures.append((host, error))
                 continue
             except network.ConnectingCancelledError as error:
                 raise CancelledError from error  # like any other Deferred; this one has its own error
             connection: UpstreamConnection = protocol.wrappedProtocol
             return connection
-        raise TransportError(self.describe(first)) from first
+        # Go tries addresses that cannot be reached from here last (RFC 6724, section 6, rule 1), and tells of the first one.
+        failures.sort(key=lambda each: not isinstance(each[1], _ANSWERED))
+        host, first = failures[0]
+        raise TransportError(self.describe(first, host)) from first
 
-    def _endpoints(self) -> list[Any]:
+    def _endpoints(self) -> list[tuple[str, Any]]:
+        """The hosts to dial, one after the other, and how."""
         four: Any = TCP4ClientEndpoint
         six: Any = TCP6ClientEndpoint
         if self.host == "localhost":  # RFC 6761, section 6.3; asking the resolver takes a thread
             return [
-                four(self._reactor, _LOOPBACK[0], self.port, CONNECT),
-                six(self._reactor, _LOOPBACK[1], self.port, CONNECT),
+                (_LOOPBACK[0], four(self._reactor, _LOOPBACK[0], self.port, CONNECT)),
+                (_LOOPBACK[1], six(self._reactor, _LOOPBACK[1], self.port, CONNECT)),
             ]
         if self.host.replace(".", "").isdigit():
-            return [four(self._reactor, self.host, self.port, CONNECT)]
+            return [(self.host, four(self._reactor, self.host, self.port, CONNECT))]
         if ":" in self.host:
-            return [six(self._reactor, self.host, self.port, CONNECT)]
+            return [(self.host, six(self._reactor, self.host, self.port, CONNECT))]
         named: Any = HostnameEndpoint
-        return [named(self._reactor, self.host, self.port, timeout=CONNECT)]
+        return [(self.host, named(self._reactor, self.host, self.port, timeout=CONNECT))]
 
     def _late(self, connection: UpstreamConnection) -> None:
         if not connection.secured.called:

@@ -18,6 +18,7 @@ from OpenSSL import crypto
 from twisted.internet import ssl
 from twisted.logger import Logger
 
+from extapi.client.authority import authority
 from extapi.storage.base import UnusableStore
 from extapi.storage.etcd.times import USUAL, EtcdTimes
 
@@ -39,8 +40,7 @@ class EtcdEndpoint(NamedTuple):
     @property
     def url(self) -> str:
         """As it is shown."""
-        host = f"[{self.host}]" if ":" in self.host else self.host
-        return f"{'https' if self.tls else 'http'}://{host}:{self.port}"
+        return f"{'https' if self.tls else 'http'}://{authority(self.host, self.port)}"
 
 
 def parse_endpoint(url: str) -> EtcdEndpoint:

@@ -14,6 +14,7 @@ from twisted.internet.defer import CancelledError, Deferred, gatherResults
 from twisted.internet.interfaces import IOpenSSLContextFactory
 from twisted.internet.protocol import Factory, Protocol
 from twisted.protocols.tls import TLSMemoryBIOFactory
+from twisted.python.failure import Failure
 from zope.interface import implementer
 
 from extapi.client.credentials import CredentialsError
@@ -313,6 +314,24 @@ def test_localhost_is_both_loopback_addresses(setting: Setting) -> None:
     again = Upstream(setting.turning.reactor, "localhost", upstream.port, setting.tls())
     with pytest.raises(TransportError, match=rf"dial tcp 127.0.0.1:{upstream.port}: connect: connection refused"):
         setting.turning.run(again.send("GET", GET))
+
+
+def test_an_error_of_localhost_is_of_the_family_that_the_machine_has(setting: Setting) -> None:
+    """Go's dialler sorts addresses without a route to the end, and returns the error of the first."""
+
+    class OnlySix:
+        def __getattr__(self, name: str) -> Any:
+            return getattr(setting.turning.reactor, name)
+
+        def connectTCP(self, host: str, port: int, factory: Any, *rest: Any, **more: Any) -> Any:  # noqa: N802 - Twisted's
+            problem: Exception = error.ConnectionRefusedError()
+            if ":" not in host:
+                problem = error.NoRouteError(101, "Network is unreachable")
+            factory.clientConnectionFailed(None, Failure(problem))
+
+    upstream = Upstream(OnlySix(), "localhost", 1, setting.tls())
+    with pytest.raises(TransportError, match=r"^dial tcp \[::1\]:1: connect: connection refused$"):
+        setting.turning.run(upstream.send("GET", GET))
 
 
 @pytest.mark.parametrize(

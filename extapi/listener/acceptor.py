@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import ctypes
 import errno
-import ipaddress
 import socket
 import struct
 from collections.abc import Callable, Iterator
@@ -18,6 +17,9 @@ from twisted.internet.interfaces import IReadDescriptor
 from twisted.logger import Logger
 from twisted.python.failure import Failure
 from zope.interface import implementer
+
+from extapi.client.authority import authority
+from extapi.listener.address import Address, parse_address
 
 BACKLOG = 1024
 TURN = 64
@@ -108,7 +110,7 @@ def _bound(interface: str, port: int, *, shared: bool = False) -> Iterator[socke
     Source: Go's ``net`` ipsock_posix.go favoriteAddrFamily, by which k8s.io/apiserver listens: a wildcard is one of both families.
     """
     try:
-        address = ipaddress.ip_address(interface or "::")
+        address = parse_address(interface)
     except ValueError:
         raise BindError(f"cannot listen on {interface!r}: not an IP address") from None
     try:
@@ -120,12 +122,11 @@ def _bound(interface: str, port: int, *, shared: bool = False) -> Iterator[socke
             sock.bind((host, port))
             yield sock
     except (OSError, OverflowError) as error:
-        where = f"[{address}]:{port}" if address.version == 6 else f"{address}:{port}"
         why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        raise BindError(f"cannot listen on {where}: {why}") from error
+        raise BindError(f"cannot listen on {authority(str(address), port)}: {why}") from error
 
 
-def _opened(address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> tuple[socket.socket, str]:
+def _opened(address: Address) -> tuple[socket.socket, str]:
     """A socket for an address, and what to bind it to."""
     if address.version == 4 and not address.is_unspecified:
         return socket.socket(socket.AF_INET, socket.SOCK_STREAM), str(address)

@@ -24,12 +24,14 @@ from twisted.internet.task import LoopingCall
 from twisted.logger import Logger
 
 from extapi.issuing import make_self_signed
+from extapi.listener.address import parse_address
 
 CIPHERS = "ECDHE+AESGCM:ECDHE+CHACHA20"
 """For TLS 1.2: forward secret and authenticated. TLS 1.3 has nothing else."""
 POLL = 5.0
 """Seconds between checks of the files, which cost next to nothing (kube-apiserver, ``dynamiccertificates``, is notified)."""
 ALPN = b"http/1.1"
+_LOOPBACK = ("127.0.0.1", "::1")
 _PARTIAL_WRITE = 1
 """``SSL_MODE_ENABLE_PARTIAL_WRITE``, which pyOpenSSL sets and does not name: with it, SSL_write sends one record per call."""
 KEY_BITS = 8192
@@ -184,19 +186,28 @@ class TLSConnection(SSL.Connection):
             super()._raise_ssl_error(ssl, result)
 
 
-def self_signed(directory: Path, now: dt.datetime) -> tuple[Path, Path]:
+def self_signed(directory: Path, now: dt.datetime, interface: str = "") -> tuple[Path, Path]:
     """``apiserver.crt`` and ``apiserver.key`` in ``directory``, for servers that were given no certificate (behaviour L2).
 
     Missing files are made, for localhost; existing ones are kept. Only their owner can read the key. Clients do not
     trust the certificate by default: for kube-apiserver, use one whose CA is in the APIService.
 
+    Args:
+        directory: Where the files are.
+        now: The time.
+        interface: The address to listen on, which the certificate is for, too, unless it is all addresses.
+
     Raises:
         CertificateError: The files cannot be written.
+
+    Source: ``k8s.io/apiserver/pkg/server/options/serving.go`` MaybeDefaultWithSelfSignedCerts.
     """
     certificate, key = directory / "apiserver.crt", directory / "apiserver.key"
     if certificate.exists() and key.exists():
         return certificate, key
-    made = make_self_signed("localhost", ["localhost", "127.0.0.1"], now=now)
+    address = parse_address(interface)
+    own = [] if address.is_unspecified or str(address) in _LOOPBACK else [str(address)]
+    made = make_self_signed("localhost", ["localhost", *_LOOPBACK, *own], now=now)
     try:
         directory.mkdir(parents=True, exist_ok=True)
         _write(key, made.key_pem(), 0o600)

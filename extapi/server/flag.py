@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from extapi.api.duration import parse_seconds
+from extapi.listener.address import parse_address
 
 
 class OptionErrors(Exception):
@@ -60,6 +61,15 @@ class FlagReader:
             if not path.exists():
                 self.problems.append(f"--{flag}: {path}: no such file or folder")
         return found
+
+    def address(self, flag: str) -> str:
+        """An IP address; empty: all."""
+        text = self.text(flag)
+        try:
+            parse_address(text)
+        except ValueError:
+            self.problems.append(f"--{flag}: {text!r} is not an IP address, such as 0.0.0.0 or ::1")
+        return text
 
     def number(self, flag: str, least: int, most: int) -> int:
         """A whole number."""

@@ -30,7 +30,7 @@ MOST_WORKERS = 64
 
 
 FLAGS: Sequence[Flag] = (
-    Flag("bind-address", "0.0.0.0", "The IP address to listen on."),  # noqa: S104 - the default of the Go original
+    Flag("bind-address", "0.0.0.0", "The IP address to listen on; 0.0.0.0 and :: are all addresses of IPv4 and IPv6."),  # noqa: S104 - the default of the Go original
     Flag("secure-port", "443", "The port to serve HTTPS on; 0 takes a free one and logs it."),
     Flag("cert-dir", "apiserver.local.config/certificates", "Where a self-signed certificate is kept if --tls-cert-file is not given."),
     Flag("tls-cert-file", "", "The serving certificate, followed by intermediates. Reread when it changes."),
@@ -177,7 +177,7 @@ def parse_options(raw: Mapping[str, Any]) -> ServerOptions:
     """
     read = FlagReader(raw)
     options = ServerOptions(
-        bind_address=read.text("bind-address"),
+        bind_address=read.address("bind-address"),
         secure_port=read.number("secure-port", 0, 65535),
         cert_dir=Path(read.text("cert-dir")),
         tls_cert_file=read.path("tls-cert-file"),

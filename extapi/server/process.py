@@ -262,7 +262,8 @@ def _serving_certificate(options: ServerOptions, reactor: Any) -> ServingCertifi
     """The certificate that the flags name, or a self-signed one."""
     certificate, key = options.tls_cert_file, options.tls_private_key_file
     if certificate is None or key is None:
-        certificate, key = self_signed(options.cert_dir, datetime.fromtimestamp(wall_time(reactor), UTC))
+        now = datetime.fromtimestamp(wall_time(reactor), UTC)
+        certificate, key = self_signed(options.cert_dir, now, options.bind_address)
     minimum = SSL.TLS1_3_VERSION if options.tls_min_version == "VersionTLS13" else SSL.TLS1_2_VERSION
     return ServingCertificate(certificate, key, minimum=minimum)
 

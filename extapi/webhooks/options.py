@@ -15,7 +15,7 @@ from extapi.server.leaderoptions import FLAGS as LEADER_FLAGS, LeaderOptions, re
 from extapi.server.options import path_problem
 
 FLAGS: Sequence[Flag] = (
-    Flag("bind-address", "0.0.0.0", "The IP address to listen on."),  # noqa: S104 - as extapi serve
+    Flag("bind-address", "0.0.0.0", "The IP address to listen on; 0.0.0.0 and :: are all addresses of IPv4 and IPv6."),  # noqa: S104 - as extapi serve
     Flag("secure-port", "8443", "The port to serve HTTPS on; 0 takes a free one and logs it."),
     Flag("tls-cert-file", "", "The serving certificate, followed by intermediates; required. Reread when it changes."),
     Flag("tls-private-key-file", "", "The private key of --tls-cert-file; required."),
@@ -63,7 +63,7 @@ def parse_options(raw: Mapping[str, Any]) -> WebhookOptions:
     options = WebhookOptions(
         tls_cert_file=certificate or Path(),
         tls_private_key_file=key or Path(),
-        bind_address=read.text("bind-address"),
+        bind_address=read.address("bind-address"),
         secure_port=read.number("secure-port", 0, 65535),
         tls_min_version=read.one_of("tls-min-version", ("VersionTLS12", "VersionTLS13")),
         client_ca_file=read.path("client-ca-file"),

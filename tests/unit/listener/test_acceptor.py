@@ -62,6 +62,7 @@ def failing(*errors: int) -> Failing:
         ("::", ["::1", "127.0.0.1"]),
         ("0.0.0.0", ["::1", "127.0.0.1"]),  # noqa: S104 - what is tested
         ("", ["::1", "127.0.0.1"]),
+        ("::ffff:127.0.0.1", ["127.0.0.1"]),
     ],
 )
 def test_accepts_on_both_families(interface: str, clients: list[str]) -> None:

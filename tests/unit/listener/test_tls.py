@@ -349,12 +349,27 @@ def test_a_pair_for_localhost_is_made_once_and_its_key_is_its_owners(tmp_path: P
     parsed = x509.load_pem_x509_certificate(certificate.read_bytes())
     names = parsed.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
     assert names.get_values_for_type(x509.DNSName) == ["localhost"]
+    assert list(map(str, names.get_values_for_type(x509.IPAddress))) == ["127.0.0.1", "::1"]
     assert parsed.not_valid_before_utc < _NOW < parsed.not_valid_after_utc
     assert stat.S_IMODE(key.stat().st_mode) == 0o600
     ServingCertificate(certificate, key)  # a listener takes it
     before = certificate.read_bytes(), key.read_bytes()
     assert self_signed(tmp_path / "new" / "dir", _NOW) == (certificate, key)
     assert (certificate.read_bytes(), key.read_bytes()) == before
+
+
+@pytest.mark.parametrize(
+    ("interface", "own"),
+    [("0.0.0.0", []), ("::", []), ("::1", []), ("fd00::0:1", ["fd00::1"]), ("10.0.0.1", ["10.0.0.1"])],  # noqa: S104 - a text
+)
+def test_a_self_signed_pair_is_for_the_address_that_is_listened_on(
+    tmp_path: Path, interface: str, own: list[str]
+) -> None:
+    """MaybeDefaultWithSelfSignedCerts adds the bind address unless it is unspecified."""
+    certificate, _ = self_signed(tmp_path, _NOW, interface)
+    parsed = x509.load_pem_x509_certificate(certificate.read_bytes())
+    names = parsed.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+    assert list(map(str, names.get_values_for_type(x509.IPAddress))) == ["127.0.0.1", "::1", *own]
 
 
 def test_a_directory_that_cannot_be_made_is_named_with_what_to_do(tmp_path: Path) -> None:

@@ -119,6 +119,18 @@ def test_ports_are_numbers(port: str) -> None:
     assert problems(secure_port=port) == [f"--secure-port: {port!r} is not a whole number from 0 to 65535"]
 
 
+@pytest.mark.parametrize("address", ["localhost", "[::1]", "10.0.0.1:443"])
+def test_a_wrong_address_is_told_before_anything_starts(address: str) -> None:
+    assert problems(bind_address=address) == [
+        f"--bind-address: {address!r} is not an IP address, such as 0.0.0.0 or ::1"
+    ]
+
+
+@pytest.mark.parametrize("address", ["", "0.0.0.0", "::", "fd00::1"])  # noqa: S104 - texts
+def test_addresses_of_both_families_and_none_at_all(address: str) -> None:
+    assert parsed(bind_address=address).bind_address == address
+
+
 @pytest.mark.parametrize("bound", ["-1", "1.5"])
 def test_bounds_are_not_negative(bound: str) -> None:
     """Behaviour L10."""

@@ -12,9 +12,7 @@ from typing import Any
 
 from hyperlink import EncodedURL
 from treq.client import HTTPClient
-from twisted.internet.abstract import isIPAddress, isIPv6Address
 from twisted.internet.defer import Deferred, maybeDeferred, succeed
-from twisted.internet.endpoints import HostnameEndpoint, TCP4ClientEndpoint, TCP6ClientEndpoint
 from twisted.internet.interfaces import IStreamClientEndpoint
 from twisted.protocols.tls import TLSMemoryBIOFactory
 from twisted.web.client import Agent, HTTPConnectionPool
@@ -22,6 +20,7 @@ from twisted.web.iweb import IAgentEndpointFactory, IBodyProducer
 from zope.interface import implementer
 
 from extapi.client.proxy import ProxyURL
+from extapi.client.tcp import tcp_endpoint
 from extapi.client.tls import TlsPolicy
 from extapi.client.tunnel import TunnelEndpoint
 
@@ -108,13 +107,7 @@ class Endpoints:
         return _TlsEndpoint(self._reactor, way, self._policy.options(host))
 
     def _tcp(self, host: str, port: int) -> Any:
-        """Nothing is resolved for an address: HostnameEndpoint would start a thread for it, too."""
-        untyped: Any = HostnameEndpoint
-        if isIPAddress(host):
-            untyped = TCP4ClientEndpoint
-        elif isIPv6Address(host):
-            untyped = TCP6ClientEndpoint
-        return untyped(self._reactor, host, port, timeout=CONNECT_TIMEOUT)
+        return tcp_endpoint(self._reactor, host, port, timeout=CONNECT_TIMEOUT)
 
 
 @implementer(IStreamClientEndpoint)

@@ -15,11 +15,11 @@ from typing import Any
 
 from twisted.internet import error as network
 from twisted.internet.defer import CancelledError, Deferred
-from twisted.internet.endpoints import HostnameEndpoint, TCP4ClientEndpoint, TCP6ClientEndpoint
 from twisted.internet.protocol import Factory
 from twisted.protocols.tls import TLSMemoryBIOFactory
 
 from extapi.client.authority import authority
+from extapi.client.tcp import tcp_endpoint
 from extapi.client.tls import UpstreamTls
 from extapi.client.transport import ConnectionLost, TransportError
 from extapi.client.upstreamconnection import ArrivingBody, UpstreamConnection
@@ -205,19 +205,9 @@ class Upstream:
 
     def _endpoints(self) -> list[tuple[str, Any]]:
         """The hosts to dial, one after the other, and how."""
-        four: Any = TCP4ClientEndpoint
-        six: Any = TCP6ClientEndpoint
-        if self.host == "localhost":  # RFC 6761, section 6.3; asking the resolver takes a thread
-            return [
-                (_LOOPBACK[0], four(self._reactor, _LOOPBACK[0], self.port, CONNECT)),
-                (_LOOPBACK[1], six(self._reactor, _LOOPBACK[1], self.port, CONNECT)),
-            ]
-        if self.host.replace(".", "").isdigit():
-            return [(self.host, four(self._reactor, self.host, self.port, CONNECT))]
-        if ":" in self.host:
-            return [(self.host, six(self._reactor, self.host, self.port, CONNECT))]
-        named: Any = HostnameEndpoint
-        return [(self.host, named(self._reactor, self.host, self.port, timeout=CONNECT))]
+        # RFC 6761, section 6.3; asking the resolver takes a thread
+        hosts = _LOOPBACK if self.host == "localhost" else (self.host,)
+        return [(host, tcp_endpoint(self._reactor, host, self.port, timeout=CONNECT)) for host in hosts]
 
     def _late(self, connection: UpstreamConnection) -> None:
         if not connection.secured.called:

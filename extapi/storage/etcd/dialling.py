@@ -11,6 +11,7 @@ from twisted.internet.protocol import Factory
 from twisted.protocols.tls import TLSMemoryBIOFactory
 from twisted.python.failure import Failure
 
+from extapi.client.tcp import tcp_endpoint
 from extapi.clock import Timer, stop_timer
 from extapi.storage.base import UnusableStore
 from extapi.storage.etcd import wire
@@ -130,7 +131,7 @@ def _opened(
     made: list[RpcConnection] = []
 
     def abandon() -> None:
-        connector.disconnect()
+        connecting.cancel()
         for each in made:
             each.close()
 
@@ -154,19 +155,15 @@ def _opened(
             made.append(RpcConnection(reactor, finished, lost, ping=access.times.ping))
             return made[0]
 
-        def startedConnecting(_, connector: Any) -> None: ...  # noqa: N802, N805
-
-        def clientConnectionLost(_, connector: Any, reason: Any) -> None: ...  # noqa: N802, N805
-
-        def clientConnectionFailed(_, connector: Any, reason: Failure) -> None:  # noqa: N802, N805, ARG002
-            finished(Lost(reason.getErrorMessage()))
-
     factory: Any = Dialler()
     if endpoint.tls:
         # not connectSSL: its small writes wait for a timer of the one global reactor
         factory = TLSMemoryBIOFactory(access.tls(endpoint.host), True, factory, clock=reactor)
+        factory.noisy = False
     timer: Timer = reactor.callLater(access.times.dial, late)
-    connector = reactor.connectTCP(endpoint.host, endpoint.port, factory, timeout=access.times.dial)
+    way = tcp_endpoint(reactor, endpoint.host, endpoint.port, timeout=access.times.dial)
+    connecting: Deferred[Any] = way.connect(factory)
+    connecting.addErrback(lambda reason: finished(Lost(reason.getErrorMessage())))
     return done
 
 

@@ -17,6 +17,7 @@ from extapi.storage.etcd.channel import Channel
 from extapi.storage.etcd.dialling import TooOld, supported
 from extapi.storage.etcd.endpoints import EtcdAccess, EtcdOptions
 from extapi.storage.etcd.frames import Data, FrameReader, Headers
+from tests.unit.client.names import Names
 from tests.unit.storage.etcd.peer import begun, body, message, trailers
 from tests.unit.storage.etcd.test_wire import field, header
 
@@ -30,7 +31,7 @@ def answered(stream: int, data: bytes) -> bytes:
 
 
 class Member:
-    """An endpoint. ``answer`` gets stream and method of each call; ``version``: None: only root is told."""
+    """An endpoint on a loopback address. ``answer`` gets stream and method of each call; ``version``: None: only root is told."""
 
     def __init__(
         self,
@@ -39,6 +40,7 @@ class Member:
         *,
         version: bytes | None = VERSION,
         settings: dict[int, int] | None = None,
+        address: str = "127.0.0.1",
     ) -> None:
         self.calls: list[str] = []
         self.tokens: list[str] = []
@@ -79,7 +81,7 @@ class Member:
                 else:
                     transport.write(found)
 
-        self.port = reactor.listenTCP(0, Factory.forProtocol(Serving), interface="127.0.0.1")
+        self.port = reactor.listenTCP(0, Factory.forProtocol(Serving), interface=address)
         self.url = f"http://127.0.0.1:{self.port.getHost().port}"
 
 
@@ -122,6 +124,20 @@ def test_a_call_and_its_answer() -> None:
         assert await calls.call(wire.RANGE, b"", repeatable=False) == header(7)
         assert await calls.call(wire.TXN, b"", repeatable=False) == header(7)
         assert member.calls == ["Range", "Txn"]
+        calls.close()
+
+    run(test)
+
+
+@pytest.mark.parametrize("host", ["etcd", "[::1]"])
+def test_etcd_is_reached_where_there_is_no_ipv4(host: str) -> None:
+    """Names of Services have AAAA records alone in a cluster of IPv6."""
+
+    async def test(reactor: Any) -> None:
+        Names(reactor, etcd=["::1"])
+        member = Member(reactor, right, address="::1")
+        calls = channel(reactor, f"http://{host}:{member.port.getHost().port}")
+        assert await calls.call(wire.RANGE, b"", repeatable=False) == header(7)
         calls.close()
 
     run(test)

@@ -1,0 +1,55 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from twisted.internet.defer import Deferred
+from twisted.internet.error import DNSLookupError
+from twisted.internet.protocol import Factory, Protocol
+
+from extapi.client.tcp import tcp_endpoint
+from extapi.privatereactor import drive, private_reactor
+from tests.unit.client.names import Names
+
+
+class Listening:
+    """A port on ::1, and 127.0.0.1 with the same number, where nothing listens."""
+
+    def __init__(self, reactor: Any) -> None:
+        self._reactor = reactor
+        self.arrived: list[str] = []
+        listening = self
+
+        class Served(Protocol):
+            transport: Any
+
+            def connectionMade(self) -> None:  # noqa: N802 - Twisted's
+                listening.arrived.append(self.transport.getPeer().host)
+
+        self._port = reactor.listenTCP(0, Factory.forProtocol(Served), interface="::1")
+
+    def reached(self, host: str) -> str:
+        """The address at which a host is reached."""
+
+        async def connected() -> str:
+            port = self._port.getHost().port
+            way = tcp_endpoint(self._reactor, host, port, timeout=10)
+            protocol = await way.connect(Factory.forProtocol(Protocol))
+            address = str(protocol.transport.getPeer().host)
+            lost: Deferred[None] = Deferred()
+            protocol.connectionLost = lambda _: lost.callback(None)
+            protocol.transport.loseConnection()
+            await lost
+            return address
+
+        return str(drive(self._reactor, connected()))
+
+
+def test_all_addresses_of_a_name_are_tried_and_none_is_looked_up_of_an_address() -> None:
+    with private_reactor() as reactor:
+        names = Names(reactor, six=["::1"], both=["127.0.0.1", "::1"])
+        listening = Listening(reactor)
+        assert [listening.reached(host) for host in ("six", "both", "::1")] == ["::1"] * 3
+        assert names.asked == ["six", "both"]
+        with pytest.raises(DNSLookupError):
+            listening.reached("none")

@@ -16,6 +16,7 @@ from urllib.parse import quote, unquote, urlsplit
 
 from twisted.internet.defer import Deferred, TimeoutError as TimedOut
 
+from extapi.client.authority import authority
 from extapi.client.clientpair import Pair
 from extapi.client.credentials import CredentialsError
 from extapi.client.services import Resolve
@@ -183,7 +184,8 @@ class Target:
     @property
     def address_of_user(self) -> str:
         """Host and port, by which :class:`extapi.client.webhookusers.WebhookUsers` finds who is to call."""
-        return self._authority if self._authority.endswith(f":{self._port}") else f"{self._authority}:443"
+        # Go joins an IPv6 address that is in brackets with the port, which makes two pairs of them.
+        return self._authority if self._authority.endswith(f":{self._port}") else authority(self._authority, 443)
 
     def url(self, seconds: float) -> str:
         """Where a request with that timeout goes, as errors show it."""

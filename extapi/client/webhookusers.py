@@ -130,9 +130,13 @@ class WebhookUsers:
         self._clock = clock
 
     def of(self, address: str) -> WebhookUser:
-        """Who is to call the webhook at ``address``, which is a host and a port."""
+        """Who is to call the webhook at ``address``, which is a host and a port.
+
+        Source: ``k8s.io/apiserver/pkg/util/webhook/authentication.go`` clientConfig.
+        """
         host, _, port = address.rpartition(":")
-        found = self._named(address) or (self._named(host) if port == "443" else None)
+        host = host[1:-1] if host.startswith("[") else host  # as net.SplitHostPort, which refuses two pairs of brackets
+        found = self._named(address) or (self._named(host) if port == "443" and "[" not in host else None)
         if found is None and address == APISERVER:
             found = self._in_cluster()
         return found or self._users.get("*") or self._current

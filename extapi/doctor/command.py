@@ -206,4 +206,8 @@ def _address(text: str) -> tuple[str, int]:
             return str(ipaddress.IPv6Address(host.strip("[]"))), int(port)
         except ValueError as error:
             raise click.BadParameter(f"{host} is not an IPv6 address", param_hint="--connect") from error
+    if ":" in host:
+        raise click.BadParameter(
+            f"{text!r} has several colons: an IPv6 address stands in brackets, as in [::1]:8443", param_hint="--connect"
+        )
     return host, int(port)

@@ -13,6 +13,7 @@ from urllib.parse import quote
 
 from extapi.admission.matching.rules import ALL
 from extapi.api.definition import Api
+from extapi.client.authority import authority
 from extapi.doctor.accounts import REVIEWS, RIGHTS, accounts_of, review_of, selector_of
 from extapi.doctor.addresses import Address, addresses_of
 from extapi.doctor.clusterreader import CannotAsk, ClusterReader
@@ -260,7 +261,7 @@ class _Examination:
         for host, port in [given] if given else addresses_of(reference, facts, in_cluster=self._scope.in_cluster):
             left = self._cluster.left()
             if left <= 0:
-                return [*failures, Served(f"{host}:{port}", given is not None, over=True)]
+                return [*failures, Served(authority(host, port), given is not None, over=True)]
             found = shake_hands(
                 host,
                 port,

@@ -16,7 +16,9 @@ from typing import Any
 
 from cryptography import x509
 from OpenSSL import SSL
+from twisted.internet.abstract import isIPAddress, isIPv6Address
 
+from extapi.client.authority import authority
 from extapi.doctor.facts import Served
 
 LONGEST_CHAIN = 16
@@ -38,7 +40,7 @@ def shake_hands(
     timer: Callable[[], float] = time.monotonic,
 ) -> Served:
     """What listens at ``host:port`` presents when it is asked for ``server_name``, within ``seconds``."""
-    address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+    address = authority(host, port)
     deadline = timer() + seconds
     try:
         with _connected(host, port, deadline, timer) as connected:
@@ -102,7 +104,8 @@ def _secured(connected: socket.socket, server_name: str, deadline: float, timer:
     context.set_verify(SSL.VERIFY_NONE)
     connected.setblocking(False)
     connection: Any = SSL.Connection(context, connected)
-    connection.set_tlsext_host_name(server_name.encode("ascii"))
+    if not isIPAddress(server_name) and not isIPv6Address(server_name):  # RFC 6066, section 3
+        connection.set_tlsext_host_name(server_name.encode("ascii"))
     connection.set_connect_state()
     _patiently(connection.do_handshake, connected, deadline, timer)
     return connection
@@ -112,7 +115,7 @@ def _readiness(
     connection: Any, connected: socket.socket, server_name: str, deadline: float, timer: Callable[[], float]
 ) -> str:
     """The body of the answer to ``/readyz?verbose``, as far as it came; the end of the connection is its end."""
-    request = _REQUEST.format(server_name).encode()
+    request = _REQUEST.format(f"[{server_name}]" if ":" in server_name else server_name).encode()
     answer = b""
     try:
         _patiently(lambda: connection.sendall(request), connected, deadline, timer)

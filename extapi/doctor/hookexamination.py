@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from extapi.admission.matching.rules import Subject
+from extapi.client.authority import authority
 from extapi.doctor.clusterreader import ClusterReader
 from extapi.doctor.facts import HookCall, HookFacts, Obj, Reading, Served, member, objects, text
 from extapi.doctor.handshake import shake_hands
@@ -99,7 +100,7 @@ class HookExamination:
     def _shake(self, url: HookURL) -> list[Served]:
         left = self.cluster.left()
         if left <= 0:
-            return [Served(f"{url.host}:{url.port}", given=False, over=True)]
+            return [Served(authority(url.host, url.port), given=False, over=True)]
         return [shake_hands(url.host, url.port, server_name=url.host, seconds=min(self.seconds, left))]
 
     def _calls(self, kinds: Sequence[_Kind], hooks: Sequence[RegisteredHook]) -> Sequence[HookCall]:

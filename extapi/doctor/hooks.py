@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from extapi.admission.matching.rules import RuleWithOperations
 from extapi.admission.matching.selectors import Selector
+from extapi.client.authority import authority
 from extapi.doctor.registration import RegisteredService
 
 
@@ -22,7 +23,7 @@ class HookURL:
     @property
     def subject(self) -> str:
         """How findings name it."""
-        return f"https://{self.host}:{self.port}"
+        return f"https://{authority(self.host, self.port)}"
 
 
 @dataclass(frozen=True, slots=True)

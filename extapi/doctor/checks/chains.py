@@ -7,6 +7,7 @@ judged separately, so that each finding names one cause.
 from __future__ import annotations
 
 import datetime as dt
+import ipaddress
 from collections.abc import Sequence
 from typing import Any
 
@@ -49,9 +50,19 @@ def names_of(leaf: x509.Certificate) -> list[str]:
 
 
 def is_for(leaf: x509.Certificate, host: str) -> bool:
-    """Whether one of its DNS names matches; a wildcard stands for one whole label at the left (``matchHostnames``)."""
+    """Whether one of its DNS names matches; a wildcard stands for one whole label at the left (``matchHostnames``).
+
+    An address has to be among its addresses, however it is spelt.
+
+    Source: Go's ``crypto/x509`` verify.go VerifyHostname.
+    """
+    found = _extension(leaf, x509.SubjectAlternativeName) or []
+    try:
+        return ipaddress.ip_address(host) in [each.value for each in found if isinstance(each, x509.IPAddress)]
+    except ValueError:
+        pass  # a name
     wanted = host.lower().split(".")
-    for name in names_of(leaf):
+    for name in [each.value for each in found if isinstance(each, x509.DNSName)]:
         labels = name.lower().rstrip(".").split(".")
         if labels == wanted or (labels[0] == "*" and labels[1:] == wanted[1:]):
             return True

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from extapi.client.authority import authority
 from extapi.doctor.accounts import deployments_behind, selector_of
 from extapi.doctor.addresses import ready_addresses, service_port
 from extapi.doctor.facts import Facts, NamedBy, Obj, ServiceFacts, member, objects, text
@@ -145,7 +146,7 @@ def _endpoints(reference: RegisteredService, found: ServiceFacts, service: Obj) 
             do=f"kubectl get endpointslices {where}; see service.selector",
         )
     port = service_port(service, reference.port)
-    ready = [f"{host}:{number}" for host, number in ready_addresses(found, text(port, "name"))] if port else []
+    ready = [authority(*address) for address in ready_addresses(found, text(port, "name"))] if port else []
     total = sum(len(objects(each.get("endpoints"))) for each in slices)
     if ready:
         return ok(ENDPOINTS, reference.subject, f"{len(ready)} of {total} endpoints ready: {', '.join(ready[:5])}")

@@ -64,6 +64,13 @@ def chosen(address: str, *names: str, current: str = "") -> str:
         ("one.two.three.com:8443", ("one.two.three.com", "*.com:8443"), "*.com:8443"),
         ("check.ns.svc:443", ("*.ns.svc", "*.svc", "*"), "*.ns.svc"),
         ("check.ns.svc:8443", ("*.ns.svc", "check.ns.svc:8443"), "check.ns.svc:8443"),
+        # net.SplitHostPort takes the brackets away, and refuses two pairs of them.
+        ("[::1]:443", ("::1",), "::1"),
+        ("[::1]:443", ("[::1]", "*"), "*"),
+        ("[::1]:443", ("[::1]:443", "::1"), "[::1]:443"),
+        ("[::1]:8443", ("::1",), ""),
+        ("[[::1]]:443", ("[::1]", "::1", "*"), "*"),
+        ("[[::1]]:443", ("[[::1]]:443",), "[[::1]]:443"),
     ],
 )
 def test_which_user_an_address_has(address: str, names: Sequence[str], found: str) -> None:

@@ -96,9 +96,9 @@ def unselected() -> dict[tuple[str, str], ServiceFacts]:
     return {PLACE: ServiceFacts(reading(service(selector=None)), reading(slices()))}
 
 
-def slices(*, ready: bool | None = True, name: str = "https") -> dict[str, Any]:
+def slices(*, ready: bool | None = True, name: str = "https", address: str = "10.1.0.3") -> dict[str, Any]:
     """The EndpointSlices of the Service."""
-    endpoint = {"addresses": ["10.1.0.3"], "conditions": {} if ready is None else {"ready": ready}}
+    endpoint = {"addresses": [address], "conditions": {} if ready is None else {"ready": ready}}
     return {"items": [{"endpoints": [endpoint], "ports": [{"name": name, "port": 8443, "protocol": "TCP"}]}]}
 
 

@@ -23,6 +23,7 @@ from tests.answering import CONFIG, serving, whole
         (["--connect=localhost"], "'localhost' is not of the form HOST:PORT"),
         (["--connect=localhost:99999"], "not of the form HOST:PORT"),
         (["--connect=[::x]:443"], "is not an IPv6 address"),
+        (["--connect=fd00::1:443"], "an IPv6 address stands in brackets, as in [::1]:8443"),
         (["--service-account=server"], "'server' is not of the form NAMESPACE:NAME"),
         (["--service-account=a/b:c"], "not of the form NAMESPACE:NAME"),
         (["--app=extapi.pizza"], "not of the form MODULE:NAME"),

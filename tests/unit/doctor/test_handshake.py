@@ -18,9 +18,10 @@ CA = authority("ca")
 
 
 @contextlib.contextmanager
-def answering(answer: Callable[[socket.socket], None]) -> Iterator[int]:
+def answering(answer: Callable[[socket.socket], None], address: str = "127.0.0.1") -> Iterator[int]:
     """A port whose first connection ``answer`` gets, in a thread."""
-    with socket.create_server(("127.0.0.1", 0)) as server:
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    with socket.create_server((address, 0), family=family) as server:
 
         def once() -> None:
             connected, _ = server.accept()
@@ -53,6 +54,27 @@ def test_it_sees_the_whole_chain_under_the_name_that_it_asks_for(tmp_path: Path)
     assert served.chain == leaf.chain
     assert len(served.chain) == 2
     assert asked == ["a.b.svc"]
+
+
+def test_an_address_is_no_server_name_and_stands_in_brackets(tmp_path: Path) -> None:
+    """RFC 6066, section 3; RFC 9110, section 7.2."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(*CA.leaf("server", san=["::1"], eku=SERVER).save(tmp_path, "server"))
+    names: list[str | None] = []
+    context.sni_callback = lambda _socket, name, _context: names.append(name)
+    asked = b""
+
+    def tls(connected: socket.socket) -> None:
+        nonlocal asked
+        with contextlib.suppress(OSError), context.wrap_socket(connected, server_side=True) as secured:
+            while b"\r\n\r\n" not in asked:
+                asked += secured.recv(1000)
+
+    with answering(tls, "::1") as port:
+        served = shake_hands("::1", port, server_name="::1", seconds=30)
+    assert (served.address, len(served.chain)) == (f"[::1]:{port}", 1)
+    assert names == [None]
+    assert b"\r\nHost: [::1]\r\n" in asked
 
 
 def test_a_certificate_that_openssl_alone_can_read(tmp_path: Path) -> None:

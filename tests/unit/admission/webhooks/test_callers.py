@@ -129,6 +129,8 @@ def test_the_roots_of_both_are_trusted() -> None:
         ({"url": "https://example.com/a"}, "example.com:443"),
         ({"url": "https://example.com:8443/a"}, "example.com:8443"),
         ({"url": "https://example.com:443/a"}, "example.com:443"),
+        ({"url": "https://[::1]:8443/a"}, "[::1]:8443"),
+        ({"url": "https://[fd00::443]/a"}, "[[fd00::443]]:443"),  # what net.JoinHostPort makes of url.URL.Host
         ({"service": {"namespace": "ns", "name": "check"}}, "check.ns.svc:443"),
         ({"service": {"namespace": "ns", "name": "check", "port": 9443}}, "check.ns.svc:9443"),
     ],

@@ -102,6 +102,10 @@ def test_endpoints(given: dict[str, Any], severity: Severity) -> None:
     assert one(ENDPOINTS, **behind(slices_=reading(given))).severity is severity
 
 
+def test_endpoints_of_ipv6_are_told_as_in_urls() -> None:
+    assert one(ENDPOINTS, **behind(slices_=reading(slices(address="fd00::3")))).saw.endswith("ready: [fd00::3]:8443")
+
+
 def test_endpoints_that_cannot_be_judged() -> None:
     assert one(ENDPOINTS, **behind(slices_=forbidden())).severity is Severity.UNKNOWN
     assert one(ENDPOINTS, **behind(ports(port=6443))).severity is Severity.UNKNOWN

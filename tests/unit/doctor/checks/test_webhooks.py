@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import ipaddress
 from dataclasses import replace
 from typing import Any
 
@@ -88,16 +89,28 @@ def test_the_certificate_of_a_webhook() -> None:
     assert "kubectl port-forward -n shop service/server" in unseen.do
 
 
-def test_a_webhook_at_a_url() -> None:
-    """The certificate has to be for the host of the URL; without a bundle the system's authorities count."""
-    url = HookURL("127.0.0.1", 8443)
-    leaf = CA.leaf("server", san=["127.0.0.1"], eku=SERVER)
-    hooks = hook_facts(configuration(clientConfig=config(service=None, url="https://127.0.0.1:8443/x")))
-    seen = {url: [Served("127.0.0.1:8443", given=False, chain=leaf.chain)]}
-    there = HookFacts(lists=(), hooks=hooks.hooks, served=seen)
-    assert {one(each, HOOK, there).severity for each in CERTIFICATES} == {Severity.OK}
+@pytest.mark.parametrize(
+    ("address", "shown"), [("127.0.0.1", "127.0.0.1:8443"), ("::1", "[::1]:8443"), ("0:0::1", "[0:0::1]:8443")]
+)
+def test_a_webhook_at_a_url(address: str, shown: str) -> None:
+    """The certificate has to be for the host of the URL, an address however it is spelt."""
+    url = HookURL(address, 8443)
+    hooks = hook_facts(configuration(clientConfig=config(service=None, url=f"https://{shown}/x")))
+
+    def judged(*san: str) -> set[Severity]:
+        leaf = CA.leaf("server", san=san, eku=SERVER)
+        seen = {url: [Served(shown, given=False, chain=leaf.chain)]}
+        there = HookFacts(lists=(), hooks=hooks.hooks, served=seen)
+        return {one(each, HOOK, there).severity for each in CERTIFICATES}
+
+    assert judged(str(ipaddress.ip_address(address))) == {Severity.OK}
+    assert Severity.ERROR in judged("10.0.0.1")
     nowhere = one("certificate.chain", HOOK, HookFacts(hooks=hooks.hooks))
-    assert nowhere.do.startswith("run extapi doctor where https://127.0.0.1:8443 can be reached")
+    assert nowhere.do.startswith(f"run extapi doctor where https://{shown} can be reached")
+
+
+def test_a_url_without_a_bundle_and_one_that_leads_nowhere() -> None:
+    """Without a bundle the system's authorities count."""
     trusting = hook_facts(configuration(clientConfig=config(service=None, url="https://example.com/x", caBundle=None)))
     assert one("certificate.bundle", HOOK, trusting).severity is Severity.OK
     broken = hook_facts(configuration(clientConfig={"url": "https://[::1"}))

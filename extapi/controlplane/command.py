@@ -1,6 +1,6 @@
 """The control plane's command line. Its flags are kube-apiserver's, with the same names.
 
-It listens only on 127.0.0.1; no flag changes that.
+It listens only on loopback; no flag changes that.
 """
 
 from __future__ import annotations
@@ -40,7 +40,14 @@ def _duration(_context: click.Context, _option: click.Parameter, text: str) -> f
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
 @click.option(
-    "--secure-port", type=click.IntRange(0, 65535), default=6443, show_default=True, help="Port on 127.0.0.1."
+    "--bind-address",
+    type=click.Choice(["127.0.0.1", "::1"]),
+    default="127.0.0.1",
+    show_default=True,
+    help="The loopback address to listen on.",
+)
+@click.option(
+    "--secure-port", type=click.IntRange(0, 65535), default=6443, show_default=True, help="Port on --bind-address."
 )
 @click.option("--storage", metavar="URL", default="memory:", callback=_storage, help="memory: or sqlite:///PATH.")
 @click.option("--tls-cert-file", type=_FILE, required=True, help="The serving certificate.")

@@ -14,6 +14,7 @@ class FlagError(Exception):
 class ControlPlaneOptions:
     """The values of the flags that ``command`` documents. All files hold PEM."""
 
+    bind_address: str
     secure_port: int
     storage: str
     tls_cert_file: Path

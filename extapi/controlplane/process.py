@@ -47,7 +47,6 @@ from extapi.server.server import RequestAuth, Server
 from extapi.server.serving import Serving, name_authorities
 from extapi.storage.url import open_backend
 
-LOOPBACK = "127.0.0.1"
 HEADERS = HeaderNames(
     username=("x-remote-user",), uid=("x-remote-uid",), group=("x-remote-group",), extra_prefix=("x-remote-extra-",)
 )
@@ -235,7 +234,7 @@ def _serving(
         server,
         reactor,
         tls=tls,
-        interface=LOOPBACK,
+        interface=options.bind_address,
         port=options.secure_port,
         access_log=access_log,
         limits=Limits(request=options.request_timeout),

@@ -10,6 +10,7 @@ from pathlib import Path
 from extapi.dev.certificates import Certificates
 from extapi.dev.directory import StateDirectory, write_secret
 from extapi.dev.kube import KubeClient, kubeconfig
+from extapi.dev.ports import LOOPBACK
 
 FRONT_PROXY_USER = "front-proxy-client"
 """The common name of the certificate with which the control plane proxies to extension servers."""
@@ -18,15 +19,17 @@ ISSUER = "https://kubernetes.default.svc.cluster.local"
 
 
 class Access:
-    """The way to one control plane on loopback. ``port`` is that of its API, ``client`` its administrator."""
+    """The way to one control plane on loopback. ``host`` and ``port`` are those of its API, ``client`` its administrator."""
 
-    def __init__(self, *, state: StateDirectory, port: int, certificates: Certificates) -> None:
+    def __init__(self, *, state: StateDirectory, port: int, certificates: Certificates, host: str = LOOPBACK) -> None:
+        self.host = host
         self.port = port
         self.client = KubeClient(
             port,
             ca=certificates.certificate("cluster-ca"),
             certificate=certificates.certificate("admin"),
             key=certificates.key("admin"),
+            host=host,
         )
         self._state = state
         self._certificates = certificates
@@ -40,6 +43,7 @@ class Access:
             ca=self._certificates.certificate("cluster-ca").read_bytes(),
             certificate=self._certificates.certificate(leaf).read_bytes(),
             key=self._certificates.key(leaf).read_bytes(),
+            host=self.host,
         )
         write_secret(path, text)
         return path

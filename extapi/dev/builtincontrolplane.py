@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from extapi.dev.access import FRONT_PROXY_USER, ISSUER, Access
 from extapi.dev.certificates import Certificates
 from extapi.dev.directory import StateDirectory
+from extapi.dev.ports import LOOPBACK
 from extapi.dev.processes import Processes
 
 
@@ -18,6 +19,7 @@ class BuiltinControlPlane(Access):
     """One control plane in one directory: one process, one SQLite file, one port.
 
     Args:
+        host: The loopback address to listen on.
         durable: Whether objects are kept in DIR; tests need not survive a restart.
         flags: Additional flags; of a flag that is given twice, the last one counts.
     """
@@ -29,10 +31,11 @@ class BuiltinControlPlane(Access):
         port: int,
         certificates: Certificates,
         processes: Processes,
+        host: str = LOOPBACK,
         durable: bool = True,
         flags: Sequence[str] = (),
     ) -> None:
-        super().__init__(state=state, port=port, certificates=certificates)
+        super().__init__(state=state, port=port, certificates=certificates, host=host)
         self._processes = processes
         self._durable = durable
         self._further = flags
@@ -71,6 +74,7 @@ class BuiltinControlPlane(Access):
     def _flags(self) -> list[str]:
         certificate, key = self._certificates.certificate, self._certificates.key
         return [
+            f"--bind-address={self.host}",
             f"--secure-port={self.port}",
             f"--storage={f'sqlite:///{self._state.objects}' if self._durable else 'memory:'}",
             f"--tls-cert-file={certificate('kube-apiserver')}",

@@ -22,8 +22,10 @@ from extapi.issuing import Signed, make_authority, make_client, make_server, new
 
 RENEWAL = dt.timedelta(days=30)
 """A set in which something expires within this time is made anew."""
-_LOOPBACK_HOSTS = ("localhost", "127.0.0.1")
-_APISERVER_HOSTS = ("kubernetes", "kubernetes.default", "kubernetes.default.svc", "10.0.0.1")
+SERVICE_ADDRESSES = {"127.0.0.1": "10.0.0.0/24", "::1": "fd00:10::/112"}
+"""The addresses of Services, by the loopback address of their control plane. The Service ``kubernetes`` has the first one."""
+_LOOPBACK_HOSTS = ("localhost", "127.0.0.1", "::1")
+_APISERVER_HOSTS = ("kubernetes", "kubernetes.default", "kubernetes.default.svc", "10.0.0.1", "fd00:10::1")
 _AUTHORITIES = ("cluster-ca", "front-proxy-ca", "serving-ca")
 _LEAVES = (
     "kube-apiserver",
@@ -33,7 +35,7 @@ _LEAVES = (
     "front-proxy-client",
     "extension-server",
 )
-_VERSION = "1"
+_VERSION = "2"
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ import click
 
 from extapi import forks
 from extapi.api.policyrule import PolicyRule
+from extapi.client.authority import authority
 from extapi.client.transport import TransportError
 from extapi.dev import certificates, extension, forking, ports, registration, signals, terminal, users
 from extapi.dev.availability import shortened
@@ -46,7 +47,7 @@ _SHARED = {
 }
 """The modules of the servers: imported once, for all of them and for us."""
 _NO_CLUSTER = """\
-this is a local control plane for development, on 127.0.0.1 only. It is not a cluster: it has no nodes, pods or quota
+this is a local control plane for development, on {host} only. It is not a cluster: it has no nodes, pods or quota
 (--control-plane kube runs the real kube-apiserver)"""
 _EXAMPLE = "extapi.pizza:api"
 _PORT = click.IntRange(0, 65535)
@@ -58,6 +59,8 @@ class DevOptions:
 
     target: str
     directory: Path
+    host: str
+    """The loopback address."""
     port: int
     serve_port: int
     storage: str | None
@@ -148,7 +151,7 @@ def _dev(user: str | None, groups: tuple[str, ...], options: dict[str, Any]) -> 
         for flag in ETCD_FLAGS:
             del options[flag.key]
         with signals.as_exception() as stop:
-            _run(DevOptions(**options, etcd=etcd), stop)
+            _run(DevOptions(**options, host=ports.loopback(), etcd=etcd), stop)
     except signals.StopRequested:
         signals.ignore()  # a second Ctrl-C while the interpreter ends would print a traceback
         click.echo("stopped")
@@ -165,9 +168,11 @@ def _run(options: DevOptions, stop: signals.Stop) -> None:
     """Start everything, then watch it until the user stops it."""
     started = time.monotonic()
     needs = _load(options.target) if options.target else ()
+    if options.control_plane == "kube":
+        ports.check_localhost(options.host)
     with opened(options.directory) as state:
-        port = ports.choose(options.port, "--port")
-        serve_port = ports.choose(options.serve_port, "--serve-port", taken=[port])
+        port = ports.choose(options.port, "--port", host=options.host)
+        serve_port = ports.choose(options.serve_port, "--serve-port", host=options.host, taken=[port])
         forks.set_name("extapi dev")
         screen = terminal.standard_error()
         console = Console(screen, AuthorsCode.of(options.target))
@@ -195,7 +200,7 @@ def _run(options: DevOptions, stop: signals.Stop) -> None:
                     time.sleep(_WATCH_INTERVAL)
             finally:
                 processes.stop()
-                state.port.unlink(missing_ok=True)
+                state.address.unlink(missing_ok=True)
 
 
 def _load(target: str) -> Sequence[PolicyRule]:
@@ -220,7 +225,7 @@ def _start(
     state.served.unlink(missing_ok=True)
     cluster = _control_plane(options, state, found, keys, processes)
     cluster.start()
-    write_secret(state.port, f"{options.port}\n")
+    write_secret(state.address, f"{authority(options.host, options.port)}\n")
     try:
         registration.authorize(cluster.client, needs)
         click.echo(f"starting the extension server for {options.what}")
@@ -232,6 +237,7 @@ def _start(
             kubeconfig=cluster.write_kubeconfig("extension-client"),
             certificates=keys,
             processes=processes,
+            host=options.host,
             flags=[
                 "--development",
                 f"--served-file={state.served}",
@@ -275,15 +281,20 @@ def _control_plane(
     processes: Processes,
 ) -> KubeControlPlane | BuiltinControlPlane:
     """The control plane, which is not started yet; ``found``: the programs of the real one, if that is wanted."""
-    flags = options.debugging
+    common: dict[str, Any] = {
+        "state": state,
+        "host": options.host,
+        "port": options.port,
+        "certificates": keys,
+        "processes": processes,
+        "flags": options.debugging,
+    }
     if found is None:
-        click.echo(_NO_CLUSTER)
+        click.echo(_NO_CLUSTER.format(host=options.host))
         click.echo("starting the control plane")
-        return BuiltinControlPlane(state=state, port=options.port, certificates=keys, processes=processes, flags=flags)
+        return BuiltinControlPlane(**common)
     click.echo("starting etcd and kube-apiserver")
-    return KubeControlPlane(
-        state=state, port=options.port, programs=found, certificates=keys, processes=processes, flags=flags
-    )
+    return KubeControlPlane(**common, programs=found)
 
 
 def _tell(state: StateDirectory, groups: Sequence[GroupVersions], resources: Sequence[str]) -> None:

@@ -47,9 +47,9 @@ class StateDirectory:
         return self.root / "controlplane.sqlite"
 
     @property
-    def port(self) -> Path:
-        """The port of the control plane that runs here now."""
-        return self.root / "port"
+    def address(self) -> Path:
+        """Host and port of the control plane that runs here now."""
+        return self.root / "address"
 
     @property
     def kubeconfig(self) -> Path:
@@ -113,8 +113,8 @@ def _check_length(root: Path) -> None:
         )
 
 
-def running_port(path: Path) -> int:
-    """The port of the control plane that runs in DIR right now.
+def running_at(path: Path) -> tuple[str, int]:
+    """The host and port of the control plane that runs in DIR right now.
 
     Raises:
         DevFailure: None does, or DIR belongs to somebody else.
@@ -136,7 +136,8 @@ def running_port(path: Path) -> int:
     finally:
         os.close(lock)
     try:
-        return int(state.port.read_text())
+        host, _, port = state.address.read_text().rpartition(":")
+        return host.strip("[]"), int(port)
     except (OSError, ValueError):
         raise DevFailure(f"the control plane in the directory {path} is still starting") from None
 

@@ -30,6 +30,7 @@ def start(
     kubeconfig: Path,
     certificates: Certificates,
     processes: Processes,
+    host: str = LOOPBACK,
     crds: Sequence[Path] = (),
     flags: Sequence[str] = (),
     foreground: bool = False,
@@ -40,6 +41,7 @@ def start(
         target: ``MODULE:NAME`` of the API; empty if only definitions are served.
         storage: The URL of its store.
         kubeconfig: Its identity at kube-apiserver.
+        host: The loopback address to listen on.
         crds: Files and folders of definitions.
         flags: Additional flags of ``extapi serve``; of a flag that is given twice, the last one counts.
         foreground: It has our terminal, and a debugger may stop it.
@@ -51,7 +53,7 @@ def start(
         "serve",
         *([target] if target else []),
         *(f"--crd={path.absolute()}" for path in crds),
-        f"--bind-address={LOOPBACK}",
+        f"--bind-address={host}",
         f"--secure-port={port}",
         f"--tls-cert-file={certificates.certificate('extension-server')}",
         f"--tls-private-key-file={certificates.key('extension-server')}",
@@ -62,7 +64,7 @@ def start(
         *flags,
     ]
     processes.start_python("extension-server", "extapi", command, foreground=foreground)
-    client = KubeClient(port, ca=certificates.certificate("serving-ca"))
+    client = KubeClient(port, ca=certificates.certificate("serving-ca"), host=host)
     processes.wait_until(
         lambda: client.problem("/readyz"),
         "the extension server to be ready",

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl
 
+from extapi.client.authority import authority
 from extapi.client.credentials import Credentials
 from extapi.client.transport import ClientRequest, TransportError
 from extapi.dev.ports import LOOPBACK
@@ -39,10 +40,12 @@ class KubeError(Exception):
 class KubeClient:
     """Requests to one server on loopback, as whoever the certificate says; without one, as nobody."""
 
-    def __init__(self, port: int, *, ca: Path, certificate: Path | None = None, key: Path | None = None) -> None:
+    def __init__(
+        self, port: int, *, ca: Path, certificate: Path | None = None, key: Path | None = None, host: str = LOOPBACK
+    ) -> None:
         self._credentials = Credentials(
             # An address: a name would need a thread to be resolved.
-            server=f"https://{LOOPBACK}:{port}",
+            server=f"https://{authority(host, port)}",
             ca=ca.read_bytes(),
             certificate=certificate.read_bytes() if certificate else None,
             key=key.read_bytes() if key else None,
@@ -141,14 +144,14 @@ class KubeClient:
         return None
 
 
-def kubeconfig(port: int, *, user: str, ca: bytes, certificate: bytes, key: bytes) -> str:
+def kubeconfig(port: int, *, user: str, ca: bytes, certificate: bytes, key: bytes, host: str = LOOPBACK) -> str:
     """A kubeconfig for a control plane on loopback with everything (PEM) inside, so that the file can be copied."""
     import yaml  # noqa: PLC0415 - only here, and start-up counts
 
     def data(pem: bytes) -> str:
         return base64.b64encode(pem).decode()
 
-    cluster = {"server": f"https://{LOOPBACK}:{port}", "certificate-authority-data": data(ca)}
+    cluster = {"server": f"https://{authority(host, port)}", "certificate-authority-data": data(ca)}
     credentials = {"client-certificate-data": data(certificate), "client-key-data": data(key)}
     config = {
         "apiVersion": "v1",

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from extapi.dev.access import FRONT_PROXY_USER, ISSUER, Access
 from extapi.dev.build import Programs
-from extapi.dev.certificates import Certificates
+from extapi.dev.certificates import SERVICE_ADDRESSES, Certificates
 from extapi.dev.directory import StateDirectory
 from extapi.dev.ports import LOOPBACK
 from extapi.dev.processes import Processes
@@ -33,6 +33,7 @@ class KubeControlPlane(Access):
     """One control plane in one directory. ``port`` is kube-apiserver's; nothing else listens on TCP.
 
     Args:
+        host: The loopback address to listen on; Services get addresses of its family.
         durable: Whether etcd waits for the disk; tests need not survive a power cut.
         flags: Additional flags of kube-apiserver; of a flag that is given twice, the last one counts.
         controllers: Additional controllers of kube-controller-manager.
@@ -46,11 +47,12 @@ class KubeControlPlane(Access):
         programs: Programs,
         certificates: Certificates,
         processes: Processes,
+        host: str = LOOPBACK,
         durable: bool = True,
         flags: Sequence[str] = (),
         controllers: Sequence[str] = (),
     ) -> None:
-        super().__init__(state=state, port=port, certificates=certificates)
+        super().__init__(state=state, port=port, certificates=certificates, host=host)
         self._programs = programs
         self._processes = processes
         self._durable = durable
@@ -135,8 +137,8 @@ class KubeControlPlane(Access):
         return [
             *self._programs.apiserver,
             "--etcd-servers=unix://client.sock",
-            f"--bind-address={LOOPBACK}",
-            f"--advertise-address={LOOPBACK}",
+            f"--bind-address={self.host}",
+            f"--advertise-address={self.host}",
             f"--secure-port={self.port}",
             f"--tls-cert-file={certificate('kube-apiserver')}",
             f"--tls-private-key-file={key('kube-apiserver')}",
@@ -154,7 +156,7 @@ class KubeControlPlane(Access):
             f"--service-account-signing-key-file={key('service-account')}",
             f"--cert-dir={self._state.root / 'kube-apiserver'}",
             "--authorization-mode=RBAC",
-            "--service-cluster-ip-range=10.0.0.0/24",
+            f"--service-cluster-ip-range={SERVICE_ADDRESSES[self.host]}",
             # The endpoints of the service "kubernetes" may not be a loopback address, and nothing here uses them.
             "--endpoint-reconciler-type=none",
             *self._flags,

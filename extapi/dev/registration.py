@@ -31,7 +31,7 @@ IDENTITIES = Identities(
     # The name and groups of a service account, in a certificate: in a cluster the server would run as this account.
     extension_user=f"system:serviceaccount:{NAMESPACE}:{_ACCOUNT}",
     extension_groups=("system:serviceaccounts", f"system:serviceaccounts:{NAMESPACE}"),
-    extension_hosts=(f"{SERVICE}.{NAMESPACE}.svc", "localhost", "127.0.0.1"),
+    extension_hosts=(f"{SERVICE}.{NAMESPACE}.svc", "localhost", "127.0.0.1", "::1"),
 )
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from extapi import issuing
 from extapi.dev import certificates
 from extapi.dev.certificates import Certificates
-from extapi.dev.directory import StateDirectory, running_port
+from extapi.dev.directory import StateDirectory, running_at
 from extapi.dev.failure import DevFailure
 from extapi.dev.kube import kubeconfig
 
@@ -29,7 +29,7 @@ def kubeconfig_for(directory: Path, user: str, groups: Sequence[str], *, now: dt
     Raises:
         DevFailure: Nothing runs there, or a name cannot stand in a certificate.
     """
-    port = running_port(directory)
+    host, port = running_at(directory)
     keys = Certificates(StateDirectory(directory.absolute()).certificates)
     authority = certificates.read(keys, "cluster-ca")
     for name in (user, *groups):
@@ -39,5 +39,10 @@ def kubeconfig_for(directory: Path, user: str, groups: Sequence[str], *, now: dt
             )
     signed = issuing.make_client(authority, user, groups, now=now, life=LIFE)
     return kubeconfig(
-        port, user=user, ca=authority.certificate_pem(), certificate=signed.certificate_pem(), key=signed.key_pem()
+        port,
+        user=user,
+        ca=authority.certificate_pem(),
+        certificate=signed.certificate_pem(),
+        key=signed.key_pem(),
+        host=host,
     )

@@ -292,6 +292,7 @@ def test_one_authority_for_users_and_front_proxies_needs_names(keys: Certificate
 def test_groups_that_it_serves_later_are_in_the_merged_documents(keys: Certificates) -> None:
     """And are gone from them when it serves them no longer. What it serves is replaced by nobody yet but tests."""
     options = ControlPlaneOptions(
+        bind_address="127.0.0.1",
         secure_port=0,
         storage="memory:",
         tls_cert_file=keys.certificate("kube-apiserver"),

@@ -54,7 +54,7 @@ def test_clients_trust_kube_apiserver_by_name(made: Certificates, host: str) -> 
     assert len(verifier.verify(load(made, "kube-apiserver"), [])) == 2
 
 
-@pytest.mark.parametrize("address", ["127.0.0.1", "10.0.0.1"])
+@pytest.mark.parametrize("address", ["127.0.0.1", "::1", "10.0.0.1", "fd00:10::1"])
 def test_clients_trust_kube_apiserver_by_address(made: Certificates, address: str) -> None:
     name = x509.IPAddress(ipaddress.ip_address(address))
     policy(made, "cluster-ca").build_server_verifier(name).verify(load(made, "kube-apiserver"), [])

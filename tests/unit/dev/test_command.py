@@ -161,7 +161,7 @@ def test_from_start_to_stop_with_another_user_and_a_second_start(place: Place) -
         assert call(admin, "GET", "/api/v1/namespaces/kept")["status"] == {"phase": "Active"}
         process.send_signal(signal.SIGTERM)
         assert process.wait(10) == 0
-    assert not (state / "port").exists()
+    assert not (state / "address").exists()
 
 
 def test_a_user_needs_something_that_runs_and_a_group_needs_a_user(place: Place) -> None:

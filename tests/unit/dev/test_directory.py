@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from extapi.dev.directory import open_new, opened, running_port, write_secret
+from extapi.dev.directory import open_new, opened, running_at, write_secret
 from extapi.dev.failure import DevFailure
 from extapi.storage.file import LONGEST, StoreFile
 
@@ -76,15 +76,18 @@ def test_a_directory_of_somebody_else_is_refused(tmp_path: Path, monkeypatch: py
     with pytest.raises(DevFailure, match=message):
         opened(tmp_path).__enter__()
     with pytest.raises(DevFailure, match=message):
-        running_port(tmp_path)
+        running_at(tmp_path)
 
 
-def test_the_port_of_a_run_that_has_ended_is_none(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("text", "address"), [("127.0.0.1:6443\n", ("127.0.0.1", 6443)), ("[::1]:6443\n", ("::1", 6443))]
+)
+def test_the_address_of_a_run_that_has_ended_is_none(tmp_path: Path, text: str, address: tuple[str, int]) -> None:
     with opened(tmp_path) as state:
-        state.port.write_text("6443")
-        assert running_port(tmp_path) == 6443
+        state.address.write_text(text)
+        assert running_at(tmp_path) == address
     with pytest.raises(DevFailure, match="no control plane runs in the directory"):
-        running_port(tmp_path)
+        running_at(tmp_path)
 
 
 @only_root

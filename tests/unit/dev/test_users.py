@@ -22,7 +22,7 @@ NOW = dt.datetime(2026, 7, 1, 12, tzinfo=dt.UTC)
 def test_it_holds_a_certificate_for_a_day_of_the_cluster_authority(tmp_path: Path) -> None:
     with opened(tmp_path) as state:
         keys = ensure(state.certificates, IDENTITIES, now=NOW)
-        state.port.write_text("6443\n")
+        state.address.write_text("127.0.0.1:6443\n")
         config = yaml.safe_load(kubeconfig_for(tmp_path, "alice", ["cooks", "eaters"], now=NOW))
     cluster = config["clusters"][0]["cluster"]
     ca = base64.b64decode(cluster["certificate-authority-data"])
@@ -40,11 +40,19 @@ def test_it_holds_a_certificate_for_a_day_of_the_cluster_authority(tmp_path: Pat
     assert config["contexts"][0]["context"]["user"] == config["users"][0]["name"] == "alice"
 
 
+def test_it_names_the_address_of_ipv6_where_that_is_listened_on(tmp_path: Path) -> None:
+    with opened(tmp_path) as state:
+        ensure(state.certificates, IDENTITIES, now=NOW)
+        state.address.write_text("[::1]:6443\n")
+        config = yaml.safe_load(kubeconfig_for(tmp_path, "alice", [], now=NOW))
+    assert config["clusters"][0]["cluster"]["server"] == "https://[::1]:6443"
+
+
 @pytest.mark.parametrize("name", ["", "x" * 65])
 def test_a_name_that_no_certificate_can_hold_is_refused(tmp_path: Path, name: str) -> None:
     with opened(tmp_path) as state:
         ensure(state.certificates, IDENTITIES, now=NOW)
-        state.port.write_text("6443\n")
+        state.address.write_text("127.0.0.1:6443\n")
         for user, groups in ((name, ["a"]), ("a", [name])):
             with pytest.raises(
                 DevFailure, match=f"^'{name}' cannot be used in a certificate: a name has 1 to 64 characters$"
@@ -59,7 +67,7 @@ def test_without_a_running_control_plane_there_is_nothing_to_reach(tmp_path: Pat
     with pytest.raises(DevFailure, match=f"^{message}$"):
         kubeconfig_for(tmp_path, "alice", [], now=NOW)
     with opened(tmp_path) as state:
-        state.port.write_text("6443\n")
+        state.address.write_text("127.0.0.1:6443\n")
     with pytest.raises(DevFailure, match=f"^{message}$"):
         kubeconfig_for(tmp_path, "alice", [], now=NOW)
 

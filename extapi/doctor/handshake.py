@@ -27,6 +27,7 @@ READINESS = 1.0
 """Seconds for the answer to ``/readyz``, which is no reason to give up on the certificates."""
 READINESS_LIMIT = 64 * 1024
 """Bytes of that answer."""
+_LOOPBACK = ("127.0.0.1", "::1")
 _REQUEST = "GET /readyz?verbose HTTP/1.0\r\nHost: {}\r\nUser-Agent: extapi-doctor\r\n\r\n"
 
 
@@ -78,12 +79,16 @@ def _connected(host: str, port: int, deadline: float, timer: Callable[[], float]
 
 
 def _addresses(host: str, port: int, seconds: float) -> list[Any]:
-    """``getaddrinfo``, which has no bound of its own: a thread that is left alone when time is over, also at exit."""
+    """``getaddrinfo``, which has no bound of its own: a thread that is left alone when time is over, also at exit.
+
+    ``localhost`` is loopback in both families (RFC 6761, section 6.3), which some machines do not know.
+    """
+    hosts = _LOOPBACK if host == "localhost" else (host,)
     answers: queue.SimpleQueue[list[Any] | Exception] = queue.SimpleQueue()
 
     def look_up() -> None:
         try:
-            answers.put(list(socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)))
+            answers.put([one for each in hosts for one in socket.getaddrinfo(each, port, type=socket.SOCK_STREAM)])
         except (OSError, ValueError) as error:
             answers.put(error)
 

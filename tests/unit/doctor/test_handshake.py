@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -194,6 +195,18 @@ def test_a_name_that_nobody_resolves_in_time(monkeypatch: pytest.MonkeyPatch) ->
         over.set()
     assert served.failure == "nothing within 0.2 seconds"
     assert gone.wait(30)
+
+
+def test_localhost_is_both_loopback_addresses(monkeypatch: pytest.MonkeyPatch) -> None:
+    """RFC 6761, section 6.3, also where the system's resolver knows one of them alone."""
+
+    def of_numbers(host: str, *rest: Any, **more: Any) -> Any:
+        return usual(host, *rest, **more, flags=socket.AI_NUMERICHOST)
+
+    usual = socket.getaddrinfo
+    monkeypatch.setattr(socket, "getaddrinfo", of_numbers)
+    with answering(lambda _: None, "::1") as port:
+        assert shake_hands("localhost", port, server_name="a", seconds=30).failure.startswith("TLS: ")
 
 
 def test_each_address_of_a_name_is_tried_within_one_bound(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,7 +12,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -39,12 +39,13 @@ NAMES = {"extapi": "extension-server", "extapi.controlplane": "control-plane"}
 
 
 class Dev:
-    """A running ``extapi dev`` and what it has printed."""
+    """A running ``extapi dev`` and what it has printed. ``within``: a command that runs it elsewhere, as the same process."""
 
-    def __init__(self, directory: Path, plane: str, *arguments: str) -> None:
+    def __init__(self, directory: Path, plane: str, *arguments: str, within: Sequence[str] = ()) -> None:
         # The built-in one is what a newcomer gets, who names none.
         chosen = [] if plane == "builtin" else [f"--control-plane={plane}"]
         command = [
+            *within,
             sys.executable,
             "-m",
             "extapi",
@@ -109,8 +110,8 @@ def _program(pid: str) -> str:
 
 
 @contextlib.contextmanager
-def dev(directory: Path, plane: str, *arguments: str) -> Iterator[Dev]:
-    started = Dev(directory, plane, *arguments)
+def dev(directory: Path, plane: str, *arguments: str, within: Sequence[str] = ()) -> Iterator[Dev]:
+    started = Dev(directory, plane, *arguments, within=within)
     try:
         started.wait_for("ready", seconds=120)
         yield started

@@ -22,18 +22,14 @@ CONFIG_MAP = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}
 
 
 @contextmanager
-def cluster(
-    path: Path, *, durable: bool = True, port: int = 0, host: str = "127.0.0.1"
-) -> Iterator[BuiltinControlPlane]:
+def cluster(path: Path, *, durable: bool = True, port: int = 0) -> Iterator[BuiltinControlPlane]:
     """One with its state in ``path``, not started yet."""
     with opened(path) as state:
         keys = certificates.ensure(state.certificates, registration.IDENTITIES, now=dt.datetime.now(dt.UTC))
         processes = Processes(state.logs)
-        port = port or ports.choose(0, "--port", host=host)
+        port = port or ports.choose(0, "--port")
         try:
-            yield BuiltinControlPlane(
-                state=state, host=host, port=port, certificates=keys, processes=processes, durable=durable
-            )
+            yield BuiltinControlPlane(state=state, port=port, certificates=keys, processes=processes, durable=durable)
         finally:
             processes.stop()
 
@@ -52,13 +48,6 @@ def test_it_is_ready_when_it_says_so_and_its_kubeconfig_is_secret(tmp_path: Path
         assert f"https://127.0.0.1:{running.port}" in path.read_text()
         assert running.write_kubeconfig("extension-client") == tmp_path / "extension-client.kubeconfig"
     assert not (tmp_path / "controlplane.sqlite").exists()
-
-
-def test_on_a_machine_without_ipv4_it_is_reached_by_ipv6(tmp_path: Path) -> None:
-    """The certificate is for the address, and the kubeconfig has it as a URL does."""
-    with cluster(tmp_path, durable=False, host="::1") as running:
-        running.start()
-        assert f"https://[::1]:{running.port}\n" in running.write_kubeconfig("admin").read_text()
 
 
 def test_its_objects_survive_a_restart(tmp_path: Path) -> None:

@@ -327,7 +327,7 @@ def test_an_error_of_localhost_is_of_the_family_that_the_machine_has(setting: Se
             problem: Exception = error.ConnectionRefusedError()
             if ":" not in host:
                 problem = error.NoRouteError(101, "Network is unreachable")
-            factory.clientConnectionFailed(None, Failure(problem))
+            factory.clientConnectionFailed(None, Failure(problem))  # type: ignore[no-untyped-call]  # Twisted leaves it untyped
 
     upstream = Upstream(OnlySix(), "localhost", 1, setting.tls())
     with pytest.raises(TransportError, match=r"^dial tcp \[::1\]:1: connect: connection refused$"):

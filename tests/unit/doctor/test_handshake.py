@@ -200,8 +200,8 @@ def test_a_name_that_nobody_resolves_in_time(monkeypatch: pytest.MonkeyPatch) ->
 def test_localhost_is_both_loopback_addresses(monkeypatch: pytest.MonkeyPatch) -> None:
     """RFC 6761, section 6.3, also where the system's resolver knows one of them alone."""
 
-    def of_numbers(host: str, *rest: Any, **more: Any) -> Any:
-        return usual(host, *rest, **more, flags=socket.AI_NUMERICHOST)
+    def of_numbers(host: str, port: int, **more: Any) -> Any:
+        return usual(host, port, **{**more, "flags": socket.AI_NUMERICHOST})
 
     usual = socket.getaddrinfo
     monkeypatch.setattr(socket, "getaddrinfo", of_numbers)

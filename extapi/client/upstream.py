@@ -8,6 +8,7 @@ nothing of Kubernetes.
 
 from __future__ import annotations
 
+import os
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
@@ -145,6 +146,8 @@ class Upstream:
             return f"dial tcp {where}: connect: connection refused"
         if isinstance(error, network.DNSLookupError):
             return f"dial tcp: lookup {self.host}: no such host"
+        if isinstance(error, network.ConnectError) and isinstance(error.osError, int):
+            return f"dial tcp {where}: connect: {os.strerror(error.osError).lower()}"  # Go's words differ in this alone
         if isinstance(error, network.TimeoutError):
             return f"dial tcp {where}: i/o timeout"
         if self.tls.problem:

@@ -101,7 +101,7 @@ def network_policy(settings: ManifestSettings) -> Obj:
             Noted(
                 "ingress",
                 "From anywhere: kube-apiserver is not a pod, and its address is unknown here. If you know it, add",
-                "from: [{ipBlock: {cidr: ADDRESS/32}}].",
+                "from: [{ipBlock: {cidr: ADDRESS/32}}], with /128 for an IPv6 address.",
             ): [{"ports": [{"protocol": "TCP", "port": settings.port}]}],
             to: egress,
         },

@@ -344,6 +344,8 @@ def test_an_error_of_localhost_is_of_the_family_that_the_machine_has(setting: Se
             SSL.Error([("SSL routines", "", "tlsv13 alert certificate required")]),
             "tls: tlsv13 alert certificate required",
         ),
+        (error.NoRouteError(101), "dial tcp example.com:443: connect: network is unreachable"),
+        (error.ConnectError(99), "dial tcp example.com:443: connect: cannot assign requested address"),
         (error.NoRouteError("no  route"), "No route to host: no route."),
     ],
 )

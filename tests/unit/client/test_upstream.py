@@ -94,7 +94,8 @@ class Setting:
             context: Any = _Context(leaf or self.ca.leaf("srv", eku=SERVER, san=["srv.test.svc"]))
             factory = TLSMemoryBIOFactory(context, False, factory, clock=self.turning.reactor)
             factory.noisy = False
-        port = self.turning.reactor.listenTCP(0, factory, interface="127.0.0.1")
+        interface = host if ":" in host else "127.0.0.1"
+        port = self.turning.reactor.listenTCP(0, factory, interface=interface)
         self.ports.append(port)
         upstream = Upstream(self.turning.reactor, host, port.getHost().port, self.tls())
         self.upstreams.append(upstream)
@@ -304,6 +305,24 @@ def test_a_bundle_may_hold_an_intermediate_alone(setting: Setting) -> None:
     upstream = setting.upstream(b"HTTP/1.1 204 No Content\r\n\r\n", leaf=leaf)
     upstream.tls = setting.tls(ca=middle.pem)
     assert setting.turning.run(upstream.send("GET", GET)).status == 204
+
+
+def test_a_certificate_has_to_be_for_an_address_of_ipv6(setting: Setting) -> None:
+    """The words are those of Go's x509.HostnameError."""
+
+    def asked(*san: str, name: str = "::1") -> int:
+        leaf = setting.ca.leaf("srv", eku=SERVER, san=san)
+        upstream = setting.upstream(b"HTTP/1.1 204 No Content\r\n\r\n", host="::1", leaf=leaf)
+        upstream.tls = setting.tls(name=name)
+        return setting.turning.run(upstream.send("GET", GET)).status
+
+    assert asked("::1", "srv.test.svc") == asked("::1", name="0:0::1") == 204
+    for san, why in (
+        (["10.0.0.1"], "certificate is valid for 10.0.0.1, not ::1"),
+        (["srv.test.svc"], "cannot validate certificate for ::1 because it doesn't contain any IP SANs"),
+    ):
+        with pytest.raises(TransportError, match=f"^tls: failed to verify certificate: x509: {why}$"):
+            asked(*san)
 
 
 def test_localhost_is_both_loopback_addresses(setting: Setting) -> None:

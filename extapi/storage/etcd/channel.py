@@ -35,7 +35,7 @@ _NOT_BEGUN = frozenset({"etcdserver: no leader", "etcdserver: too many requests"
 """Errors with which a member says that it has proposed nothing. One that is stopping may have proposed
 (``etcdserver/v3_server.go`` processInternalRaftRequestOnce)."""
 _SMALL = "etcdserver: request is too large"
-_STALE = frozenset({"etcdserver: revision of auth store is old", "etcdserver: user name is empty"})
+_CHANGED, _NOBODY = "etcdserver: revision of auth store is old", "etcdserver: user name is empty"
 _ALARMED = frozenset({"etcdserver: mvcc: database space exceeded", "etcdserver: corrupt cluster"})
 """Errors while an alarm is raised, NOSPACE or CORRUPT."""
 
@@ -94,7 +94,7 @@ class Channel:
             Unavailable: Nothing was done.
         """
         deadline = self._reactor.seconds() + (self._access.times.call if seconds is None else seconds)
-        authenticated = False
+        renewed = False
         while True:
             connection = await self._connected(deadline)
             where = f"etcd at {self.endpoint.url}"
@@ -108,17 +108,33 @@ class Channel:
                 if not repeatable:
                     raise Uncertain(f"{where}: {error}") from error
             except RpcError as error:
-                if _stale(error) and not authenticated and self._access.credentials is not None:
-                    authenticated = True
+                if self._renews(error):
+                    again = Unavailable(f"{where}: {error}")
+                    if self._access.credentials is not None:
+                        self._drop(connection, str(error))
+                    if not renewed:
+                        renewed = True
+                        continue
+                else:
+                    again = _judged(error, where, repeatable=repeatable)
+                    if isinstance(again, Overloaded):
+                        raise again from error
                     self._drop(connection, str(error))
-                    continue
-                again = _judged(error, where, repeatable=repeatable)
-                if isinstance(again, Overloaded):
-                    raise again from error
-                self._drop(connection, str(error))
             if self._reactor.seconds() + _PAUSE >= deadline:
                 raise again
             await sleep(self._reactor, _PAUSE)
+
+    def _renews(self, error: RpcError) -> bool:
+        """Whether etcd has done nothing, and may do it with a new token.
+
+        A simple one is lost when its member restarts, any when users change. There may have been none, because users have been asked
+        for only since then. Whoever is known by a certificate has no token, but meets a change of users all the same.
+
+        Source: ``go.etcd.io/etcd/client/v3`` retry_interceptor.go shouldRefreshToken and refreshToken.
+        """
+        if self._access.credentials is None:
+            return str(error) == _CHANGED
+        return error.code == UNAUTHENTICATED or str(error) in (_CHANGED, _NOBODY)
 
     def _once(self, connection: RpcConnection, method: bytes, request: bytes, seconds: float) -> Deferred[bytes]:
         answers: list[bytes] = []
@@ -335,13 +351,3 @@ def _judged(error: RpcError, where: str, *, repeatable: bool) -> Exception:
     if not repeatable and text not in _NOT_BEGUN:
         raise Uncertain(f"{where}: {text}")
     return Unavailable(f"{where}: {text}")
-
-
-def _stale(error: RpcError) -> bool:
-    """Whether a new token helps: a simple one is lost when its member restarts, any when users change.
-
-    Also if there was none, because users have been asked for only since then.
-
-    Source: ``go.etcd.io/etcd/client/v3`` retry_interceptor.go shouldRefreshToken.
-    """
-    return error.code == UNAUTHENTICATED or str(error) in _STALE

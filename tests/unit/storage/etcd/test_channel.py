@@ -44,6 +44,7 @@ class Member:
     ) -> None:
         self.calls: list[str] = []
         self.tokens: list[str] = []
+        self.accepted = 0
         self.answer = answer
         self.version = version
         member = self
@@ -52,6 +53,7 @@ class Member:
             transport: Any
 
             def connectionMade(self) -> None:  # noqa: N802
+                member.accepted += 1
                 self.reader, self.rest = FrameReader(), len(frames.PREFACE)
                 self.method: dict[int, str] = {}
                 self.transport.write(frames.settings(settings or {}))
@@ -312,6 +314,42 @@ def test_a_lost_token_is_asked_for_again(tmp_path: Path) -> None:
         assert await calls.call(wire.TXN, b"", repeatable=False) == header(7)
         assert member.calls == ["Authenticate", "Txn", "Authenticate", "Txn"]
         assert member.tokens == ["", "token1", "token1", "", "token2", "token2"]
+        calls.close()
+
+    run(test)
+
+
+def test_tokens_that_end_again_and_again(tmp_path: Path) -> None:
+    """As clientv3 does: a write is asked for with each new one, within its time."""
+    (tmp_path / "password").write_text("secret")
+    member: Member
+
+    def answer(stream: int, method: str) -> Answer:
+        given = member.calls.count("Authenticate")
+        if method == "Authenticate":
+            return answered(stream, header(1) + field(2, b"token%d" % given))
+        return right(stream, method) if given == 3 else trailers(stream, 16, "etcdserver: invalid auth token")
+
+    async def test(reactor: Any) -> None:
+        nonlocal member
+        member = Member(reactor, answer)
+        calls = channel(reactor, member.url, username="root", password_file=tmp_path / "password")
+        assert await calls.call(wire.TXN, b"", repeatable=False) == header(7)
+        assert member.calls == ["Authenticate", "Txn"] * 3
+        calls.close()
+
+    run(test)
+
+
+def test_who_has_a_certificate_asks_again_when_users_have_changed() -> None:
+    """On the same connection: there is no token to be renewed."""
+
+    async def test(reactor: Any) -> None:
+        member = Member(reactor, failing(3, "etcdserver: revision of auth store is old", times=2))
+        calls = channel(reactor, member.url)
+        assert await calls.call(wire.TXN, b"", repeatable=False) == header(7)
+        assert member.calls == ["Txn"] * 3
+        assert member.accepted == 1
         calls.close()
 
     run(test)

@@ -13,9 +13,13 @@ from twisted.internet.defer import Deferred
 from extapi.storage.base import Unavailable, Uncertain, UnusableStore
 from extapi.storage.etcd import wire
 from extapi.storage.etcd.call import RpcError
-from extapi.storage.etcd.channel import OUT_OF_RANGE, Channel
+from extapi.storage.etcd.channel import OUT_OF_RANGE, PERMISSION_DENIED, Channel
 from extapi.storage.etcd.mark import EMPTY, Mark, read_mark
 from extapi.storage.etcd.numbering import Numbering
+
+
+class Denied(Unavailable):
+    """The user has no right to it."""
 
 
 class StoreCalls:
@@ -57,6 +61,7 @@ class StoreCalls:
 
         Raises:
             RpcError: OUT_OF_RANGE: the revision is compacted, or in the future.
+            Denied: The user may not do that.
             Unavailable: As :meth:`Channel.call`.
             TooLarge: As there.
         """
@@ -69,7 +74,8 @@ class StoreCalls:
         except RpcError as error:
             if error.code == OUT_OF_RANGE:
                 raise
-            raise Unavailable(f"etcd refuses the request: {error}") from error
+            kind = Denied if error.code == PERMISSION_DENIED else Unavailable
+            raise kind(f"etcd refuses the request: {self.channel.advised(str(error))}") from error
         finally:
             self._running -= 1
             if not self._running:

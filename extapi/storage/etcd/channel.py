@@ -27,7 +27,7 @@ _PAUSE: Final = 0.05
 _LONGEST_PAUSE: Final = 2.0
 """Seconds before endpoints are tried again that all failed; doubled with each round."""
 
-INVALID_ARGUMENT, DEADLINE_EXCEEDED, RESOURCE_EXHAUSTED, OUT_OF_RANGE = 3, 4, 8, 11
+INVALID_ARGUMENT, DEADLINE_EXCEEDED, PERMISSION_DENIED, RESOURCE_EXHAUSTED, OUT_OF_RANGE = 3, 4, 7, 8, 11
 INTERNAL, UNAVAILABLE, DATA_LOSS, UNAUTHENTICATED = 13, 14, 15, 16
 """Codes of gRPC that etcd uses (``etcd/api/v3/v3rpc/rpctypes/error.go``)."""
 
@@ -79,6 +79,10 @@ class Channel:
     def endpoint(self) -> EtcdEndpoint:
         """The one in use, or the next to be tried."""
         return self._endpoints[self._at % len(self._endpoints)]
+
+    def advised(self, words: str) -> str:
+        """See :func:`extapi.storage.etcd.advice.advised`."""
+        return self._access.advised(words)
 
     # -- calls
 
@@ -247,7 +251,7 @@ class Channel:
                     connection, token = await dialled(self._reactor, self._access, endpoint, self._drop)
                     await self._confirmed(connection, endpoint, token)
                 except (UnusableStore, Unavailable, RpcError, Lost, NotBegun, ConnectError) as error:
-                    self._why = f"{endpoint.url}: {error}"
+                    self._why = f"{endpoint.url}: {self.advised(str(error))}"
                     self._log.warn("etcd cannot be used: {why}", why=self._why)
                     self._at += 1
                     failures += 1
@@ -296,7 +300,7 @@ class Channel:
             except UnusableStore:
                 raise
             except (Unavailable, RpcError, Lost, NotBegun, ConnectError) as error:
-                self._why = f"{endpoint.url}: {error}"
+                self._why = f"{endpoint.url}: {self.advised(str(error))}"
                 self._log.warn("etcd cannot be used: {why}", why=self._why)
             else:
                 connection.close()

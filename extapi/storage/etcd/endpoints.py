@@ -20,6 +20,7 @@ from twisted.logger import Logger
 
 from extapi.client.authority import authority
 from extapi.storage.base import UnusableStore
+from extapi.storage.etcd.advice import advised
 from extapi.storage.etcd.times import USUAL, EtcdTimes
 
 PASSWORD: int = 4096
@@ -152,6 +153,10 @@ class EtcdAccess:
             acceptableProtocols=(b"h2",),
             extraCertificateOptions=dict(self._pair),
         )
+
+    def advised(self, words: str) -> str:
+        """See :func:`extapi.storage.etcd.advice.advised`."""
+        return advised(words, self._options)
 
     @property
     def credentials(self) -> tuple[bytes, bytes] | None:

@@ -105,6 +105,10 @@ class StoreRefused(Unavailable):
     """
 
 
+class NotFreed(Unavailable):
+    """The past was forgotten, and can no longer be read here; but the engine does not let us free its room. Says what to do."""
+
+
 class Uncertain(Unavailable):
     """What was to be written may have been, or may be soon: the answer of the store did not arrive.
 
@@ -265,6 +269,7 @@ class Backend(Protocol):
         Raises:
             Future: ``revision`` is newer than the current one.
             Unavailable: The store cannot be written now.
+            NotFreed: It is done, but for the room that the past takes.
         """
         ...
 

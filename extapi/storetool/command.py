@@ -189,6 +189,8 @@ def _fill(source: Opening, named: NamedStore, *, replace: bool) -> None:
             f"{named.name}: {done.entries} keys of {found.name}, {done.written} of them written, {done.deleted} others deleted; "
             f"goes on above revision {done.revision}"
         )
+        if done.note:
+            say(f"{named.name}: {done.note}")
         return 0
 
     _run(main)

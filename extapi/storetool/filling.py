@@ -10,7 +10,7 @@ from twisted.internet.defer import Deferred, DeferredList
 
 from extapi.console.display import Report
 from extapi.console.failure import CommandFailure
-from extapi.storage.base import Backend, KeyValue
+from extapi.storage.base import Backend, KeyValue, NotFreed
 from extapi.storage.filling import KEY
 from extapi.storetool.source import PAGE, Source, is_own
 
@@ -37,6 +37,8 @@ class Filled(NamedTuple):
     """Keys that the store had, and the source does not have."""
     revision: int
     """The store's revision now, which is the oldest that can be read, too."""
+    note: str = ""
+    """What an operator should know besides."""
 
 
 class Filling:
@@ -77,8 +79,12 @@ class Filling:
             raise CommandFailure("somebody else has filled the store meanwhile; see what it holds, and run it again")
         await self._target.commit(KEY, None, expected=mark.revision)
         revision = await self._target.revision()
-        await self._target.compact(revision, expected=await self._target.oldest())
-        return Filled(count, self._written, self._deleted, revision)
+        note = ""
+        try:
+            await self._target.compact(revision, expected=await self._target.oldest())
+        except NotFreed as error:  # all that it shall hold is there
+            note = str(error)
+        return Filled(count, self._written, self._deleted, revision, note)
 
     @property
     def _name(self) -> bytes:

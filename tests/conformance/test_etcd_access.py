@@ -10,11 +10,14 @@ from typing import Any
 import pytest
 
 from extapi.privatereactor import drive, private_reactor
-from extapi.storage.base import Compacted, StoreRefused, Unavailable
+from extapi.storage.base import Compacted, NotFreed, StoreRefused, Unavailable
 from extapi.storage.etcd import wire
 from extapi.storage.etcd.backend import EtcdBackend
 from extapi.storage.etcd.channel import Channel
 from extapi.storage.etcd.endpoints import EtcdAccess
+from extapi.storage.sqlite import SqliteBackend
+from extapi.storetool.filling import Filling
+from extapi.storetool.source import LiveSource
 from extapi.testing.stories import Follower, read_until, refusal
 from tests.certificates import CLIENT, SERVER, authority
 from tests.conformance.users import administered, signed_tokens, with_users
@@ -81,6 +84,37 @@ def test_a_user_with_a_password(tmp_path: Path) -> None:
         admin.close()
 
     with etcd(tmp_path, arguments=["--bcrypt-cost=4"]) as member:
+        run(lambda reactor: tale(reactor, member))
+
+
+def test_who_may_not_compact_forgets_all_the_same(tmp_path: Path) -> None:
+    """Newer etcds let only root compact. The past is gone for clients then, and etcd keeps it; a store can be filled."""
+    password = tmp_path / "password"
+    password.write_text("secret\n")
+
+    async def tale(reactor: Any, member: Etcd) -> None:
+        admin = Channel(reactor, EtcdAccess(member.options("/")))
+        await with_users(admin, PREFIX)
+        admin.close()
+        options = member.options(PREFIX, username="extapi", password_file=password)
+        store, other = EtcdBackend(reactor, options), EtcdBackend(reactor, options)
+        begin = await store.oldest()
+        made = await store.commit(b"/a", b"1", expected=0)
+        last = await store.commit(b"/a", b"2", expected=made)
+        assert "lets only root compact it" in str(await refusal(store.compact(last, expected=begin), NotFreed))
+        for each in (store, other):
+            assert await each.oldest() == last
+            await refusal(each.page(b"", at=made, after=b"", limit=0), Compacted)
+        source = SqliteBackend(reactor, tmp_path / "source.db")
+        await source.commit(b"/b", b"3", expected=0)
+        done = await Filling(store, await LiveSource.of("source", source), replace=True).run(lambda *_: None)
+        assert (done.entries, done.deleted) == (1, 1)
+        assert "lets only root compact it" in done.note
+        assert await other.oldest() == done.revision
+        for engine in (store, other, source):
+            await engine.close()
+
+    with etcd(tmp_path, arguments=["--bcrypt-cost=4"], version="3.5") as member:
         run(lambda reactor: tale(reactor, member))
 
 

@@ -18,6 +18,7 @@ from extapi.storage.base import (
     Compacted,
     Future,
     KeyValue,
+    NotFreed,
     Page,
     RevisionConflict,
     StoreRefused,
@@ -27,7 +28,7 @@ from extapi.storage.base import (
 from extapi.storage.etcd import wire
 from extapi.storage.etcd.alarms import EtcdAlarms
 from extapi.storage.etcd.call import RpcCall, RpcError
-from extapi.storage.etcd.calls import StoreCalls
+from extapi.storage.etcd.calls import Denied, StoreCalls
 from extapi.storage.etcd.channel import Channel
 from extapi.storage.etcd.compactions import compacted_to
 from extapi.storage.etcd.endpoints import EtcdAccess, EtcdOptions
@@ -45,6 +46,11 @@ _PART_BYTES: Final = 8 * 1024 * 1024
 """About so many bytes are read in one call, once it is known how large the values are."""
 _MOST: Final = 2**63 - 1
 _DENIED: Final = "etcdserver: permission denied"
+_ROOT_COMPACTS: Final = (
+    "etcd lets only root compact it, and keeps what is older: let etcd compact itself (--auto-compaction-retention=10m), "
+    "or give the user of --etcd-username the role root"
+)
+"""From 3.5.35 and 3.7 on, at the latest (``go.etcd.io/etcd/server/v3/etcdserver/api/v3rpc`` key.go Compact)."""
 
 
 class EtcdBackend:
@@ -322,6 +328,8 @@ class EtcdBackend:
         except RpcError as error:
             if "compacted" not in str(error):  # somebody else has gone further
                 raise Unavailable(f"etcd refuses to compact: {error}") from error
+        except Denied as error:
+            raise NotFreed(_ROOT_COMPACTS) from error
         return revision
 
     async def skip(self, revision: int) -> int:

@@ -31,7 +31,8 @@ INVALID_ARGUMENT, DEADLINE_EXCEEDED, PERMISSION_DENIED, RESOURCE_EXHAUSTED, OUT_
 INTERNAL, UNAVAILABLE, DATA_LOSS, UNAUTHENTICATED = 13, 14, 15, 16
 """Codes of gRPC that etcd uses (``etcd/api/v3/v3rpc/rpctypes/error.go``)."""
 
-_NOT_BEGUN = frozenset({"etcdserver: no leader", "etcdserver: too many requests"})
+_LEARNER = "etcdserver: rpc not supported for learner"
+_NOT_BEGUN = frozenset({"etcdserver: no leader", "etcdserver: too many requests", _LEARNER})
 """Errors with which a member says that it has proposed nothing. One that is stopping may have proposed
 (``etcdserver/v3_server.go`` processInternalRaftRequestOnce)."""
 _SMALL = "etcdserver: request is too large"
@@ -348,7 +349,8 @@ def _judged(error: RpcError, where: str, *, repeatable: bool) -> Exception:
         if text in _NOT_BEGUN:
             return Overloaded(f"{where}: {text}")
         raise Unavailable(f"{where}: {text}")
-    if error.code not in (UNAVAILABLE, DEADLINE_EXCEEDED, INTERNAL, UNAUTHENTICATED):
+    # A member that has joined, and has no vote yet (``go.etcd.io/etcd/client/v3`` retry_interceptor.go isSafeRetry).
+    if text != _LEARNER and error.code not in (UNAVAILABLE, DEADLINE_EXCEEDED, INTERNAL, UNAUTHENTICATED):
         raise error
     if error.code == UNAUTHENTICATED:
         raise Unavailable(f"{where}: {text}")

@@ -13,7 +13,7 @@ from twisted.python.failure import Failure
 
 from extapi.client.tcp import tcp_endpoint
 from extapi.clock import Timer, stop_timer
-from extapi.storage.base import UnusableStore
+from extapi.storage.base import Unavailable, UnusableStore
 from extapi.storage.etcd import wire
 from extapi.storage.etcd.call import Lost, RpcError
 from extapi.storage.etcd.connection import RpcConnection
@@ -62,12 +62,15 @@ async def dialled(
 
     Raises:
         TooOld: The endpoint's etcd is too old.
+        Unavailable: It has joined its cluster, and has no vote yet.
         Exception: See :func:`introduced`.
     """
     connection, token, status = await introduced(reactor, access, endpoint, gone)
     try:
         if status is not None:
             _check_version(endpoint, status.version)
+            if status.learner:
+                raise Unavailable("it is a learner, which answers nothing until it is promoted")
     except BaseException:
         connection.close()
         raise

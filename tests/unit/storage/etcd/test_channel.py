@@ -162,7 +162,12 @@ def test_a_connection_that_is_cut_leaves_a_write_uncertain(repeatable: bool) -> 
 
 
 @pytest.mark.parametrize(
-    "answer", [lambda stream, _: frames.reset(stream, frames.REFUSED_STREAM), failing(14, "etcdserver: no leader")]
+    "answer",
+    [
+        lambda stream, _: frames.reset(stream, frames.REFUSED_STREAM),
+        failing(14, "etcdserver: no leader"),
+        failing(9, "etcdserver: rpc not supported for learner"),
+    ],
 )
 def test_what_was_not_begun_is_made_elsewhere(answer: Callable[[int, str], Answer]) -> None:
     async def test(reactor: Any) -> None:
@@ -182,6 +187,7 @@ def test_what_was_not_begun_is_made_elsewhere(answer: Callable[[int, str], Answe
         (14, "etcdserver: request timed out", True, Unavailable),
         (4, "context deadline exceeded", False, Uncertain),
         (14, "etcdserver: no leader", False, Unavailable),
+        (9, "etcdserver: rpc not supported for learner", False, Unavailable),
         (14, "etcdserver: server stopped", False, Uncertain),
         (14, "etcdserver: server stopped", True, Unavailable),
         (8, "etcdserver: too many requests", False, Overloaded),
@@ -238,6 +244,19 @@ def test_an_endpoint_that_is_away_is_passed_over_at_once() -> None:
         calls = channel(reactor, gone.url, there.url)
         await calls.call(wire.TXN, b"", repeatable=False)
         assert calls.endpoint.url == there.url
+        calls.close()
+
+    run(test)
+
+
+def test_a_learner_is_passed_over_before_it_is_asked() -> None:
+    """It is one as long as it says so: field 10 of etcd's StatusResponse."""
+
+    async def test(reactor: Any) -> None:
+        learner, voter = Member(reactor, right, version=VERSION + field(10, 1)), Member(reactor, right)
+        calls = channel(reactor, learner.url, voter.url)
+        await calls.call(wire.TXN, b"", repeatable=False)
+        assert (learner.calls, voter.calls) == ([], ["Txn"])
         calls.close()
 
     run(test)

@@ -27,14 +27,19 @@ _PAUSE: Final = 0.05
 _LONGEST_PAUSE: Final = 2.0
 """Seconds before endpoints are tried again that all failed; doubled with each round."""
 
-INVALID_ARGUMENT, DEADLINE_EXCEEDED, PERMISSION_DENIED, RESOURCE_EXHAUSTED, OUT_OF_RANGE = 3, 4, 7, 8, 11
+UNKNOWN, INVALID_ARGUMENT, DEADLINE_EXCEEDED, PERMISSION_DENIED = 2, 3, 4, 7
+RESOURCE_EXHAUSTED, OUT_OF_RANGE = 8, 11
 INTERNAL, UNAVAILABLE, DATA_LOSS, UNAUTHENTICATED = 13, 14, 15, 16
 """Codes of gRPC that etcd uses (``etcd/api/v3/v3rpc/rpctypes/error.go``)."""
 
 _LEARNER = "etcdserver: rpc not supported for learner"
-_NOT_BEGUN = frozenset({"etcdserver: no leader", "etcdserver: too many requests", _LEARNER})
+_NOT_BEGUN = frozenset({"etcdserver: no leader", "etcdserver: too many requests", "raft proposal dropped", _LEARNER})
 """Errors with which a member says that it has proposed nothing. One that is stopping may have proposed
 (``etcdserver/v3_server.go`` processInternalRaftRequestOnce)."""
+_ELSEWHERE = _NOT_BEGUN | {"raft: stopped"}
+"""Errors about the member, whatever their code: it has no vote yet, hands over its lead, or was removed from its cluster
+(``go.etcd.io/raft/v3`` node.go ErrStopped, raft.go ErrProposalDropped; ``go.etcd.io/etcd/client/v3`` retry_interceptor.go
+isSafeRetry)."""
 _SMALL = "etcdserver: request is too large"
 _CHANGED, _NOBODY = "etcdserver: revision of auth store is old", "etcdserver: user name is empty"
 _ALARMED = frozenset({"etcdserver: mvcc: database space exceeded", "etcdserver: corrupt cluster"})
@@ -349,8 +354,10 @@ def _judged(error: RpcError, where: str, *, repeatable: bool) -> Exception:
         if text in _NOT_BEGUN:
             return Overloaded(f"{where}: {text}")
         raise Unavailable(f"{where}: {text}")
-    # A member that has joined, and has no vote yet (``go.etcd.io/etcd/client/v3`` retry_interceptor.go isSafeRetry).
-    if text != _LEARNER and error.code not in (UNAVAILABLE, DEADLINE_EXCEEDED, INTERNAL, UNAUTHENTICATED):
+    passing = error.code in (UNAVAILABLE, DEADLINE_EXCEEDED, INTERNAL, UNAUTHENTICATED) or text in _ELSEWHERE
+    if not passing and (
+        repeatable or error.code != UNKNOWN
+    ):  # what etcd has no name for may come after it has proposed
         raise error
     if error.code == UNAUTHENTICATED:
         raise Unavailable(f"{where}: {text}")

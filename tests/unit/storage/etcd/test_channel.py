@@ -167,6 +167,7 @@ def test_a_connection_that_is_cut_leaves_a_write_uncertain(repeatable: bool) -> 
         lambda stream, _: frames.reset(stream, frames.REFUSED_STREAM),
         failing(14, "etcdserver: no leader"),
         failing(9, "etcdserver: rpc not supported for learner"),
+        failing(2, "raft proposal dropped"),
     ],
 )
 def test_what_was_not_begun_is_made_elsewhere(answer: Callable[[int, str], Answer]) -> None:
@@ -188,6 +189,11 @@ def test_what_was_not_begun_is_made_elsewhere(answer: Callable[[int, str], Answe
         (4, "context deadline exceeded", False, Uncertain),
         (14, "etcdserver: no leader", False, Unavailable),
         (9, "etcdserver: rpc not supported for learner", False, Unavailable),
+        (2, "raft proposal dropped", False, Unavailable),
+        (2, "raft: stopped", False, Uncertain),
+        (2, "raft: stopped", True, Unavailable),
+        (2, "something else", False, Uncertain),
+        (2, "something else", True, RpcError),
         (14, "etcdserver: server stopped", False, Uncertain),
         (14, "etcdserver: server stopped", True, Unavailable),
         (8, "etcdserver: too many requests", False, Overloaded),

@@ -50,9 +50,11 @@ class TooOld(UnusableStore):
         )
 
 
-def _check_version(endpoint: EtcdEndpoint, version: str) -> None:
-    if not supported(version):
-        raise TooOld(endpoint.url, version)
+def _check_status(endpoint: EtcdEndpoint, status: wire.Status) -> None:
+    if not supported(status.version):
+        raise TooOld(endpoint.url, status.version)
+    if status.learner:
+        raise Unavailable("it is a learner, which answers nothing until it is promoted")
 
 
 async def dialled(
@@ -68,9 +70,7 @@ async def dialled(
     connection, token, status = await introduced(reactor, access, endpoint, gone)
     try:
         if status is not None:
-            _check_version(endpoint, status.version)
-            if status.learner:
-                raise Unavailable("it is a learner, which answers nothing until it is promoted")
+            _check_status(endpoint, status)
     except BaseException:
         connection.close()
         raise

@@ -40,13 +40,21 @@ class ProbedBackend:
 
     _log = Logger()
 
-    def __init__(self, backend: Backend, clock: Any, confirm: Callable[[], Awaitable[None]] | None = None) -> None:
+    def __init__(
+        self,
+        backend: Backend,
+        clock: Any,
+        confirm: Callable[[], Awaitable[None]] | None = None,
+        *,
+        judged: Callable[[bool], None] = lambda _: None,
+    ) -> None:
         """Wrap ``backend``.
 
         Args:
             backend: The store.
             clock: An ``IReactorTime``.
             confirm: Raises :class:`~extapi.storage.base.Unavailable` if objects may not be stored now.
+            judged: Is told whether writes fail, when that has changed.
         """
         self._backend = backend
         self._judges = not isinstance(backend, Engine)
@@ -56,6 +64,7 @@ class ProbedBackend:
         self._probe: Any = None
         self._closed = False
         self._confirm = confirm
+        self._judged = judged
 
     def check(self) -> str | None:
         """The readiness check: None, or why the server is not ready.
@@ -120,11 +129,13 @@ class ProbedBackend:
     def _failed(self, error: Exception) -> None:
         if self._judges and not self._failing and not self._closed:
             self._failing = True
+            self._judged(True)
             self._log.error("a write failed; the server is not ready until one succeeds: {error}", error=error)
             self._schedule(0.0)  # only that write may have failed
 
     def _healed(self) -> None:
         self._failing = False
+        self._judged(False)
         self._cancel()
         self._log.info("writes succeed again")
 

@@ -39,12 +39,14 @@ from extapi.storage.hub.messages import (
     HubAnswer,
     HubConflict,
     HubRefused,
+    Refusing,
     Request,
     frame,
     read_message,
 )
 from extapi.storage.hub.shared import SharedRevisions
 from extapi.storage.keys import check_write
+from extapi.storage.probe import REFUSES
 from extapi.storage.records import Reader
 from extapi.storage.tail import LogReader, Past, Tails
 
@@ -91,6 +93,8 @@ class HubBackend:
         """Tails have been given everything up to this revision, and nothing after it."""
         self._greeted = False
         """Whether the hub at the other end has said where its stream begins."""
+        self._refusing = False
+        """Whether it has said that the store refuses writes."""
         self._opening: list[Deferred[None]] = []
         self._waiting: list[tuple[int, Deferred[None]]] = []
         self._number = 0
@@ -122,7 +126,9 @@ class HubBackend:
 
     def check(self) -> str | None:
         """See :meth:`extapi.storage.base.Engine.check`."""
-        return None if self._greeted else _AWAY
+        if not self._greeted:
+            return _AWAY
+        return REFUSES if self._refusing else None
 
     def _received(self, body: bytes) -> None:
         message = read_message(body)
@@ -133,6 +139,9 @@ class HubBackend:
             return
         if isinstance(message, Hello):
             self._hello(message.current)
+            return
+        if isinstance(message, Refusing):
+            self._refusing = message.refuses
             return
         done, size = self._asked.pop(message.number)
         self._asked_bytes -= size
@@ -186,7 +195,7 @@ class HubBackend:
 
     def _broken(self) -> None:
         """Nothing more comes on the stream: whoever follows it has to begin anew, from the file."""
-        self._greeted = False
+        self._greeted = self._refusing = False
         asked, self._asked = self._asked, {}
         self._asked_bytes = 0
         waiting, self._waiting = self._waiting, []

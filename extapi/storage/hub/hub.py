@@ -20,12 +20,14 @@ from extapi.storage.hub.messages import (
     HubConflict,
     HubRefused,
     Message,
+    Refusing,
     Request,
     frame,
     parts,
     read_request,
 )
 from extapi.storage.hub.shared import SharedRevisions
+from extapi.storage.probe import ProbedBackend
 from extapi.storage.sqlite import SqliteBackend
 
 
@@ -49,7 +51,10 @@ class Hub:
         self._workers: list[_Worker] = []
         self._path = path
         self._told = 0
-        self._store = SqliteBackend(reactor, path, observer=self._published)
+        self.refusing = False
+        """Whether the store refuses writes, which all workers are told, as each is asked for the whole server's readiness."""
+        store = SqliteBackend(reactor, path, observer=self._published)
+        self._store = ProbedBackend(store, reactor, judged=self._judged)
         shared.tell(self._told, self._oldest)
 
     def attach(self, sock: socket.socket) -> None:
@@ -60,6 +65,11 @@ class Hub:
     def current(self) -> int:
         """The revision that workers have been told of."""
         return self._told
+
+    def _judged(self, refusing: bool) -> None:
+        self.refusing = refusing
+        for worker in tuple(self._workers):
+            worker.channel.send(frame(Refusing(refusing)))
 
     def ended(self, worker: _Worker) -> None:
         """A worker's connection has ended. What it asked for is done all the same."""
@@ -101,10 +111,12 @@ class Hub:
 class _Worker:
     """The connection of one worker."""
 
-    def __init__(self, hub: Hub, reactor: Any, sock: socket.socket, store: SqliteBackend) -> None:
+    def __init__(self, hub: Hub, reactor: Any, sock: socket.socket, store: ProbedBackend) -> None:
         self._store = store
         self.channel = HubChannel(reactor, sock, received=self._received, lost=lambda: hub.ended(self))
         self.channel.send(frame(Hello(hub.current)))
+        if hub.refusing:
+            self.channel.send(frame(Refusing(True)))
 
     def _received(self, body: bytes) -> None:
         Deferred.fromCoroutine(self._do(read_request(body)))

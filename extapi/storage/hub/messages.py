@@ -78,8 +78,14 @@ class HubRefused(msgspec.Struct, array_like=True, tag="refused", frozen=True, gc
     """Whether only too many writes wait."""
 
 
+class Refusing(msgspec.Struct, array_like=True, tag="refusing", frozen=True, gc=False):
+    """From the hub: whether the store refuses writes, whoever's they are."""
+
+    refuses: bool
+
+
 Request = Commit | Compact
-Message = Hello | Changes | HubAnswer | HubConflict | Ahead | HubRefused
+Message = Hello | Changes | HubAnswer | HubConflict | Ahead | HubRefused | Refusing
 
 _encode = msgspec.msgpack.Encoder().encode
 _requests: msgspec.msgpack.Decoder[Request] = msgspec.msgpack.Decoder(Request)

@@ -11,6 +11,7 @@ import pytest
 
 from extapi.clock import sleep
 from extapi.privatereactor import drive, private_reactor
+from extapi.storage import probe
 from extapi.storage.base import KeyValue, RevisionConflict, TooLarge, Unavailable, Uncertain
 from extapi.storage.file import UnusableFile
 from extapi.storage.hub import backend as backends
@@ -38,6 +39,11 @@ class Pair:
     def begin(self) -> None:
         """Another hub, for those that ask for one."""
         self.hub = Hub(self.reactor, self.path, self.shared)
+        self.connect()
+
+    def connect(self) -> None:
+        """Connect those that ask for it."""
+        assert self.hub is not None
         while self.asking:
             number = self.asking.pop()
             here, there = socket.socketpair()
@@ -124,6 +130,38 @@ def test_while_the_hub_is_away_the_past_is_read_and_nothing_is_written(
         after = await one.commit(b"/b", b"y", expected=0)
         changes = await read_until(one.tail(before), after)
         assert [change.key for change in changes] == [b"/a", b"/b"]
+
+    run(path, story)
+
+
+def test_no_worker_is_ready_while_the_store_refuses_the_writes_of_one(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whichever of them is asked, and one that is started meanwhile; until a write of the hub's own succeeds."""
+    monkeypatch.setattr(probe, "INTERVAL", 0.05)
+    log, away = Path(f"{path}-wal"), path.with_name("away")
+
+    def move(origin: Path, target: Path) -> None:
+        origin.rename(target)
+
+    async def judged(worker: HubBackend, expected: str | None) -> None:
+        while worker.check() != expected:
+            await sleep(worker._reactor, 0.01)
+
+    async def story(pair: Pair, one: HubBackend, other: HubBackend) -> None:
+        await one.commit(b"/a", b"x", expected=0)
+        move(log, away)
+        await refusal(one.commit(b"/b", b"x", expected=0), Unavailable)
+        third = HubBackend(pair.reactor, path, pair.shared, partial(pair.asking.append, 2))
+        pair.workers.append(third)
+        pair.connect()
+        for worker in (one, other, third):
+            await judged(worker, probe.REFUSES)
+        await refusal(other.commit(b"/b", b"x", expected=0), Unavailable)
+        move(away, log)
+        for worker in (one, other, third):
+            await judged(worker, None)
+        await other.commit(b"/b", b"x", expected=0)
 
     run(path, story)
 

@@ -355,9 +355,8 @@ def _judged(error: RpcError, where: str, *, repeatable: bool) -> Exception:
             return Overloaded(f"{where}: {text}")
         raise Unavailable(f"{where}: {text}")
     passing = error.code in (UNAVAILABLE, DEADLINE_EXCEEDED, INTERNAL, UNAUTHENTICATED) or text in _ELSEWHERE
-    if not passing and (
-        repeatable or error.code != UNKNOWN
-    ):  # what etcd has no name for may come after it has proposed
+    # What etcd has no name for may come after it has proposed.
+    if not passing and (repeatable or error.code != UNKNOWN):
         raise error
     if error.code == UNAUTHENTICATED:
         raise Unavailable(f"{where}: {text}")

@@ -19,7 +19,7 @@ from extapi.storage.etcd.endpoints import EtcdAccess
 from extapi.storage.etcd.numbering import WentBack
 from extapi.testing.backend_log import LogStories
 from extapi.testing.backends import BackendConformance
-from extapi.testing.stories import Follower, Suite, refusal
+from extapi.testing.stories import Follower, Suite, read_until, refusal
 from tests.etcds import Etcd, etcd
 
 pytestmark = pytest.mark.kubernetes
@@ -219,6 +219,9 @@ def test_an_older_state_that_others_have_written_past_what_was_seen_is_refused(
         raiser = EtcdBackend(reactor, member.options("/test"))
         oldest = await raiser.skip(await raiser.revision() + 1_000_000)
         assert await store.revision() == oldest
+        # What was seen before means nothing now, on the new connection of watches either.
+        made = await store.commit(b"/c", b"1", expected=0)
+        assert [change.key for change in await read_until(store.tail(oldest), made)] == [b"/c"]
         assert store.check() is None
         for each in (store, raiser):
             await each.close()
@@ -242,11 +245,12 @@ def test_an_older_state_that_others_have_written_past_what_was_seen_is_refused(
 
 def test_a_restart_and_a_compaction_are_no_other_history(tmp_path: Path) -> None:
     async def before(store: EtcdBackend) -> None:
-        live = Follower(store.tail(await store.revision()))
+        live = Follower(store.tail(await store.skip(1000)))  # so that its revisions are not etcd's
         made = await store.commit(b"/a", b"1", expected=0)
         gone = await store.commit(b"/b", b"1", expected=0)
         await live.reached(await store.commit(b"/b", None, expected=gone))
         assert made < gone
+        live.tail.close()
 
     async def compact(reactor: Any) -> None:
         other = EtcdBackend(reactor, member.options("/other"))

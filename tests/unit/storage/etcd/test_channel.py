@@ -380,6 +380,23 @@ def test_who_has_a_certificate_asks_again_when_users_have_changed() -> None:
     run(test)
 
 
+def test_a_connection_is_left_for_what_was_refused_on_it_and_no_other() -> None:
+    """A refusal may come late, when another connection is used for long."""
+
+    async def test(reactor: Any) -> None:
+        first, second = Member(reactor, right), Member(reactor, right)
+        calls = channel(reactor, first.url, second.url)
+        watch = await calls.stream(wire.WATCH, b"", lambda _: None, lambda _: None)
+        for _ in range(3):
+            calls.leave(watch, "etcdserver: invalid auth token")
+            await calls.call(wire.RANGE, b"", repeatable=True)
+        assert (first.accepted, second.accepted) == (1, 1)
+        assert second.calls == ["Range"] * 3
+        calls.close()
+
+    run(test)
+
+
 def test_a_member_that_takes_few_calls_gets_another_connection() -> None:
     """And the one before ends with its last call."""
 

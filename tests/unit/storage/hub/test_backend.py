@@ -121,6 +121,7 @@ def test_while_the_hub_is_away_the_past_is_read_and_nothing_is_written(
         # What the hub has written last, and not told, may be in the file.
         await refusal(one.revision(), Unavailable)
         await refusal(one.get(b"/a"), Unavailable)
+        await refusal(one.page(b"", at=written + 1, after=b"", limit=0), Unavailable)
         assert [entry.key for entry in (await one.page(b"", at=written, after=b"", limit=0)).entries] == [b"/a"]
         assert not isinstance(await refusal(one.commit(b"/b", b"x", expected=0), Unavailable), Uncertain)
         await refusal(one.tail(written).__anext__(), Unavailable)

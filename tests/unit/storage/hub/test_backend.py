@@ -146,8 +146,11 @@ def test_no_worker_is_ready_while_the_store_refuses_the_writes_of_one(
         origin.rename(target)
 
     async def judged(worker: HubBackend, expected: str | None) -> None:
-        while worker.check() != expected:
+        for _ in range(1000):  # ten seconds at most
+            if worker.check() == expected:
+                return
             await sleep(worker._reactor, 0.01)
+        raise AssertionError(f"{worker.check()}, and not {expected}")
 
     async def story(pair: Pair, one: HubBackend, other: HubBackend) -> None:
         await one.commit(b"/a", b"x", expected=0)

@@ -60,8 +60,11 @@ class LogSilence:
 
     def _next(self) -> None:
         self._timer = self._clock.callLater(_ASKED, self._next)
-        if (self._asking is None or self._asking.called) and self._clock.seconds() - self._heard >= _ASKED:
-            self._asking = Deferred.fromCoroutine(self._once())
+        if self._clock.seconds() - self._heard < _ASKED:
+            return
+        if self._asking is not None:  # a question may be lost, as one to a watch of etcd that catches up
+            self._asking.cancel()
+        self._asking = Deferred.fromCoroutine(self._once())
 
     async def _once(self) -> None:
         try:

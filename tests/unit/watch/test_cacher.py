@@ -331,6 +331,55 @@ def test_a_log_that_stays_away_is_told(kitchen: Kitchen) -> None:
     now(kitchen.cacher.stop())
 
 
+class Mute:
+    """A log from elsewhere that brings changes and leaves questions unanswered, as one that catches up."""
+
+    def __init__(self, tail: Tail) -> None:
+        self._tail = tail
+        self.close = tail.close
+        self.questions = 0
+
+    def __aiter__(self) -> Mute:
+        return self
+
+    async def __anext__(self) -> Batch:
+        return await self._tail.__anext__()
+
+    async def ask(self) -> None:
+        self.questions += 1
+        await Deferred()
+
+
+class Distant(Faulty):
+    """A store whose log is :class:`Mute`."""
+
+    def tail(self, after: int) -> Tail:
+        tail = Mute(super().tail(after))
+        self.tails.append(tail)
+        return tail
+
+
+def test_what_a_log_brings_is_a_sign_of_life_whatever_it_leaves_unanswered(kitchen: Kitchen) -> None:
+    now(kitchen.cacher.stop())
+    backend = Distant(kitchen.backend)
+    kitchen.cacher = Cacher(backend, kitchen.clock)
+    kitchen.cache = kitchen.cacher.add(LAYOUT, kitchen.projector)
+    now(kitchen.cacher.start())
+    for _ in range(15):
+        kitchen.tick(1)
+    mute = backend.tails[-1]
+    assert isinstance(mute, Mute)
+    assert mute.questions == 1
+    for number in range(4):
+        kitchen.put(f"some-{number}")
+        for _ in range(20):
+            kitchen.tick(1)
+    assert kitchen.cacher.check_log() is None
+    for _ in range(int(BOUND) + 1 - 20):
+        kitchen.tick(1)
+    assert "silent for 31 s" in (kitchen.cacher.check_log() or "")
+
+
 def test_a_start_that_is_cancelled_leaves_nothing_behind(kitchen: Kitchen) -> None:
     backend = faulty(kitchen)
     backend.down = Unavailable("not yet")

@@ -66,6 +66,7 @@ def _facts(report: MemberReport) -> EtcdMemberFacts:
         report.failure,
         report.version,
         report.supported,
+        report.hidden,
         report.leader,
         report.learner,
         report.size,

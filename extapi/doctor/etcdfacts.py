@@ -17,6 +17,8 @@ class EtcdMemberFacts:
     version: str = ""
     supported: bool = True
     """Whether a server starts on this version."""
+    hidden: bool = False
+    """Whether it tells its version, size and alarms to root alone."""
     leader: bool = True
     """Whether the member knows of one."""
     learner: bool = False

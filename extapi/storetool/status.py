@@ -42,6 +42,8 @@ class EtcdMember(msgspec.Struct):
     failure: str = ""
     """Why nothing else is known of it; empty: it is."""
     version: str = ""
+    hidden: bool = False
+    """Whether it tells what follows to root alone."""
     leader: bool = False
     size: int = 0
     """Bytes of its database, which holds more than this store."""
@@ -145,6 +147,8 @@ def lines(status: StoreStatus) -> Iterator[str]:
 def _row(member: EtcdMember) -> tuple[str, ...]:
     if member.failure:
         return (member.endpoint, member.failure)
+    if member.hidden:
+        return (member.endpoint, "it tells its version, size and alarms to root alone")
     sizes = (f"{number / 1e6:,.1f}" if number else "-" for number in (member.size, member.in_use, member.quota))
     return (member.endpoint, member.version, "yes" if member.leader else "no", *sizes, ", ".join(member.alarms) or "-")
 
@@ -171,6 +175,7 @@ def _member(report: MemberReport) -> EtcdMember:
         report.endpoint,
         report.failure,
         report.version,
+        report.hidden,
         report.leads,
         report.size,
         report.in_use,

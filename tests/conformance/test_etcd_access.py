@@ -15,10 +15,13 @@ from extapi.storage.etcd import wire
 from extapi.storage.etcd.backend import EtcdBackend
 from extapi.storage.etcd.channel import Channel
 from extapi.storage.etcd.endpoints import EtcdAccess
+from extapi.storage.etcd.survey import survey
 from extapi.storage.etcd.times import EtcdTimes
 from extapi.storage.sqlite import SqliteBackend
 from extapi.storetool.filling import Filling
 from extapi.storetool.source import LiveSource
+from extapi.storetool.status import lines, status_of
+from extapi.storetool.stores import NamedStore
 from extapi.testing.stories import Follower, read_until, refusal
 from tests.certificates import CLIENT, SERVER, authority
 from tests.conformance.users import administered, signed_tokens, with_users
@@ -64,6 +67,17 @@ def test_a_user_with_a_password(tmp_path: Path) -> None:
         assert "permission denied" in str(await refusal(other.revision(), Unavailable))
         nobody = EtcdBackend(reactor, member.options(PREFIX, times=SOON))
         assert "user name is empty" in str(await refusal(nobody.revision(), Unavailable))
+        # What 3.6.8 says of itself, it says to root alone.
+        named = [{"username": "extapi", "password_file": password}, {"username": "root", "password_file": roots}]
+        ((own,), (whole,)) = [await survey(reactor, member.options(PREFIX, **each)) for each in named]
+        assert (own.hidden, own.failure, own.seconds is not None) == (True, "", True)
+        assert (whole.hidden, whole.leads, whole.size > 0) == (False, True, True)
+        (row,) = [
+            line
+            for line in lines(await status_of(NamedStore("etcd:", member.options(PREFIX, **named[0])), reactor))
+            if line.startswith(member.url)
+        ]
+        assert row.endswith("it tells its version, size and alarms to root alone")
         # A new password, in etcd and in the file: etcd forgets the token, and what was refused for that is done.
         admin = Channel(reactor, EtcdAccess(member.options("/", username="root", password_file=roots)))
         await administered(admin, "UserChangePassword", b"extapi", b"other")

@@ -21,6 +21,10 @@ SLOW, TOO_SLOW = 0.1, 1.0
 KEPT: Final = 2_000_000
 """Revisions that are kept although servers compact every five minutes: more than 3,000 writes a second."""
 SOON: Final = dt.timedelta(days=14)
+_HIDDEN: Final = "this etcd tells its size and its alarms to root alone"
+_AS_ROOT: Final = (
+    "run the doctor with root as --etcd-username; or ask etcd: etcdctl endpoint status, etcdctl alarm list"
+)
 
 
 def etcds(facts: Facts) -> Iterator[Finding]:
@@ -79,6 +83,8 @@ def _alarms(found: EtcdFacts) -> Finding:
     raised = sorted({alarm for each in found.members for alarm in each.alarms})
     if not any(not each.failure for each in found.members):
         return unknown(ALARMS, "etcd", "no member can be reached from here")
+    if not raised and any(each.hidden for each in found.members):
+        return unknown(ALARMS, "etcd", _HIDDEN, do=_AS_ROOT)
     if not raised:
         return ok(ALARMS, "etcd", "no alarm is raised")
     wrong, _, do = MEANING.get(raised[0], "etcd has raised an alarm; see its log").partition("; ")
@@ -86,6 +92,8 @@ def _alarms(found: EtcdFacts) -> Finding:
 
 
 def _size(each: EtcdMemberFacts) -> Finding:
+    if each.hidden:
+        return unknown(SIZE, each.endpoint, _HIDDEN, do=_AS_ROOT)
     saw = f"{_mb(each.in_use)} in use, a file of {_mb(each.size)}, "
     if not each.quota:
         return ok(

@@ -37,6 +37,8 @@ class MemberReport(NamedTuple):
     version: str = ""
     supported: bool = True
     """Whether a server starts on this version."""
+    hidden: bool = False
+    """Whether it tells its version, size, leader and alarms to root alone: they are unknown."""
     member: int = 0
     leads: bool = False
     leader: bool = True
@@ -74,15 +76,17 @@ async def _report(reactor: Any, access: EtcdAccess, endpoint: EtcdEndpoint, pref
         connection, token, status = await introduced(reactor, access, endpoint, lambda *_: None)
     except (UnusableStore, Unavailable, RpcError, Lost, NotBegun, ConnectError) as error:
         return MemberReport(endpoint.url, str(error))
+    hidden = status is None
     status = status or wire.Status(_ROOT_ONLY, 0, [])
     try:
         found = MemberReport(
             endpoint.url,
             version=status.version[:40],
-            supported=status.version == _ROOT_ONLY or supported(status.version),
+            supported=hidden or supported(status.version),
+            hidden=hidden,
             member=status.member,
             leads=0 < status.leader == status.member,
-            leader=bool(status.leader) or status.version == _ROOT_ONLY,
+            leader=bool(status.leader) or hidden,
             learner=status.learner,
             size=status.size,
             in_use=status.in_use,

@@ -50,6 +50,8 @@ def test_a_healthy_etcd() -> None:
         ({"alarms": ["CORRUPT"]}, "etcd.alarms", Severity.ERROR, "all requests are refused"),
         ({"size": 1_900_000_000}, "etcd.size", Severity.WARNING, "alarm NOSPACE"),
         ({"size": 1_900_000_000, "quota": 0}, "etcd.size", Severity.OK, ""),
+        ({"hidden": True, "size": 0}, "etcd.size", Severity.UNKNOWN, "to root alone"),
+        ({"hidden": True}, "etcd.alarms", Severity.UNKNOWN, "to root alone"),
         ({"seconds": 0.2}, "etcd.latency", Severity.WARNING, "takes at least as long"),
         ({"seconds": 2.0}, "etcd.latency", Severity.ERROR, "takes at least as long"),
         ({"seconds": None, "read_failure": "no leader"}, "etcd.latency", Severity.ERROR, "cannot read here"),

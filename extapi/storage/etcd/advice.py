@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-if TYPE_CHECKING:
-    from extapi.storage.etcd.endpoints import EtcdOptions
+from extapi.storage.etcd.endpoints import EtcdOptions
 
 
 def advised(words: str, options: EtcdOptions) -> str:

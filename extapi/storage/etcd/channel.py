@@ -15,6 +15,7 @@ from twisted.logger import Logger
 
 from extapi.clock import sleep, stop_timer
 from extapi.storage.base import Overloaded, StoreRefused, TooLarge, Unavailable, Uncertain, UnusableStore
+from extapi.storage.etcd.advice import advised
 from extapi.storage.etcd.call import Lost, NotBegun, RpcCall, RpcError
 from extapi.storage.etcd.connection import RpcConnection
 from extapi.storage.etcd.deadlines import Deadlines
@@ -88,7 +89,7 @@ class Channel:
 
     def advised(self, words: str) -> str:
         """See :func:`extapi.storage.etcd.advice.advised`."""
-        return self._access.advised(words)
+        return advised(words, self._access.options)
 
     # -- calls
 

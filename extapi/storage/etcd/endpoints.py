@@ -20,7 +20,6 @@ from twisted.logger import Logger
 
 from extapi.client.authority import authority
 from extapi.storage.base import UnusableStore
-from extapi.storage.etcd.advice import advised
 from extapi.storage.etcd.times import USUAL, EtcdTimes
 
 PASSWORD: int = 4096
@@ -114,7 +113,7 @@ class EtcdAccess:
     _log = Logger()
 
     def __init__(self, options: EtcdOptions) -> None:
-        self._options = options
+        self.options = options
         self.times = options.times
         self.endpoints = [parse_endpoint(url) for url in options.servers]
         self._tls = any(endpoint.tls for endpoint in self.endpoints)
@@ -127,7 +126,7 @@ class EtcdAccess:
             raise UnusableStore(f"storage etcd: {error}") from error
 
     def _read(self) -> None:
-        options = self._options
+        options = self.options
         trust, pair, password = None, {}, b""
         if self._tls and options.cafile is not None:
             trust = _trust(options.cafile)
@@ -154,14 +153,10 @@ class EtcdAccess:
             extraCertificateOptions=dict(self._pair),
         )
 
-    def advised(self, words: str) -> str:
-        """See :func:`extapi.storage.etcd.advice.advised`."""
-        return advised(words, self._options)
-
     @property
     def credentials(self) -> tuple[bytes, bytes] | None:
         """User and password; None if there are none."""
-        return (self._options.username.encode(), self._password) if self._options.username else None
+        return (self.options.username.encode(), self._password) if self.options.username else None
 
 
 def _trust(path: Path) -> Any:

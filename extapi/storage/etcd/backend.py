@@ -48,7 +48,7 @@ _MOST: Final = 2**63 - 1
 _DENIED: Final = "etcdserver: permission denied"
 _ROOT_COMPACTS: Final = (
     "etcd lets only root compact it, and keeps what is older: let etcd compact itself (--auto-compaction-retention=10m), "
-    "or give the user of --etcd-username the role root"
+    "or give the user of this server in etcd the role root"
 )
 """From 3.5.35 and 3.7 on, at the latest (``go.etcd.io/etcd/server/v3/etcdserver/api/v3rpc`` key.go Compact)."""
 

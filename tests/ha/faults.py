@@ -186,6 +186,7 @@ class Chaos:
         seen = self._load.send_away()
         until(lambda: self._here.log.pull() and self._here.log.position > seen, _PATIENCE)
         for name in self._here.replicas:
+            self._ready(name)  # a fault before may have killed it: what is still loading ends by SIGTERM itself
             # What is started has no history before this.
             self._here.log.compact()
             status = self._here.replicas[name].end(signal.SIGTERM)

@@ -14,6 +14,7 @@ from typing import Any, NoReturn, cast
 import click
 
 from extapi import inherited
+from extapi.leaving import threads_left
 
 COMMANDS = {
     "certs": "extapi.certs.command:certs",
@@ -42,7 +43,8 @@ class LazyGroup(click.Group):
         inherited.mend()
         if os.getpid() == 1:
             signal.signal(signal.SIGTERM, _end)
-        return super().main(*args, **kwargs)
+        with threads_left():
+            return super().main(*args, **kwargs)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """The names of all commands; imports none."""

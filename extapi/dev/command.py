@@ -30,7 +30,6 @@ from extapi.dev.failure import DevFailure
 from extapi.dev.following import Following
 from extapi.dev.kube import KubeError
 from extapi.dev.kubecontrolplane import KubeControlPlane
-from extapi.dev.leaving import threads_left
 from extapi.dev.processes import Processes
 from extapi.dev.registration import GroupVersions
 from extapi.loading.authorscode import AuthorsCode
@@ -134,11 +133,6 @@ def dev(user: str | None, groups: tuple[str, ...], **options: Any) -> None:
     """
     if groups and user is None:
         raise click.UsageError("--group needs --user")
-    with threads_left():
-        _dev(user, groups, options)
-
-
-def _dev(user: str | None, groups: tuple[str, ...], options: dict[str, Any]) -> None:
     try:
         if user is not None:
             click.echo(users.kubeconfig_for(options["directory"], user, groups, now=dt.datetime.now(dt.UTC)), nl=False)

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import threading
 
 import pytest
 
 PROGRAM = """
 import sys, threading
 import click
-from extapi.dev.leaving import threads_left
+from extapi.leaving import threads_left
 
 def poll():
     threading.Event().wait()
 
-threading.Thread(target=poll, name="poller", daemon={daemon}).start()
 try:
     with threads_left():
+        threading.Thread(target=poll, name="poller", daemon={daemon}).start()
         click.echo("ended")
         {last}
 except click.ClickException as error:
@@ -33,7 +34,7 @@ def ended(last: str, *, daemon: bool = False) -> tuple[int, str, str]:
         [sys.executable, "-c", program],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=20,
         check=False,
     )
     return done.returncode, done.stdout, done.stderr
@@ -47,15 +48,23 @@ def ended(last: str, *, daemon: bool = False) -> tuple[int, str, str]:
         ("sys.exit(3)", 3, ""),
         ("sys.exit('why')", 1, "why\n"),
         ("sys.exit()", 0, ""),
+        ("raise RuntimeError('a defect')", 1, "RuntimeError: a defect\n"),
     ],
 )
 def test_a_thread_that_would_be_waited_for_is_named(last: str, status: int, said: str) -> None:
     code, output, errors = ended(last)
     assert (code, output) == (status, "ended\n")
-    assert errors.startswith(said)
-    assert errors.removeprefix(said) == (
+    told, said, threads = errors.rpartition(said) if said else ("", "", errors)
+    assert told.startswith("Traceback" if "RuntimeError" in said else "")
+    assert threads == (
         "not waiting for threads that the API's code has started, and that are not daemons: poller (poll in <string>)\n"
     )
+
+
+def test_a_thread_that_only_waits_is_named_by_what_it_waits_for() -> None:
+    """The target is the standard library's own function."""
+    _, _, errors = ended("threading.Thread(target=threading.Event().wait, name='waiter').start()", daemon=True)
+    assert f": waiter (Event.wait in {threading.__file__})\n" in errors
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,9 @@ from zope.interface import implementer
 
 READY: Final = b"ready"
 """To the supervisor: this process does its work."""
+IMPORTING: Final = b"importing"
+IMPORTED: Final = b"imported"
+"""To the supervisor: this process imports what the author has written; it has, or has told why not."""
 HUB: Final = b"hub"
 """From a worker: it needs a connection to the hub. To the worker and to the hub: here it is."""
 SCRAPE: Final = b"scrape"
@@ -25,6 +28,9 @@ SLIS: Final = b"slis"
 """With the number of another process, and a descriptor: that process is to write what its metrics say to it, all of them or
 those of ``/metrics/slis``."""
 _LONGEST: Final = 64
+
+Heard = tuple[bytes, int, socket.socket | None]
+"""A word, its number, and what was given along."""
 
 
 def pair() -> tuple[socket.socket, socket.socket]:
@@ -44,7 +50,7 @@ def tell(sock: socket.socket, word: bytes, number: int = 0, *, give: socket.sock
         give.close()
 
 
-def hear(sock: socket.socket) -> tuple[bytes, int, socket.socket | None] | None:
+def hear(sock: socket.socket) -> Heard | None:
     """The next word, with its number and what was given; None at the end.
 
     Raises:

@@ -13,12 +13,13 @@ import sys
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 import click
 from twisted.internet.defer import Deferred
 
 from extapi.api.definition import Api
+from extapi.leaving import threads_left
 from extapi.listener.acceptor import BindError, hold
 from extapi.loading.module import load_api
 from extapi.server.command import load_and_parse, run
@@ -70,11 +71,18 @@ def supervise(target: str, options: ServerOptions) -> int:
     return Supervisor(options.workers, work, hub).run()
 
 
-def _work(target: str, options: ServerOptions, shared: SharedRevisions | None, number: int, sock: socket.socket) -> int:
+def _work(
+    target: str, options: ServerOptions, shared: SharedRevisions | None, number: int, sock: socket.socket
+) -> NoReturn:
     """One worker, from its fork to its end."""
     own = options if number == 0 else replace(options, served_file=None)
-    api, own = load_and_parse(lambda: load_api(target) if target else Api(), lambda: own)
-    return run(api, own, target, fields={"worker": number}, make=partial(_worker, number, sock, shared))
+    with threads_left():
+        control.tell(sock, control.IMPORTING)
+        try:
+            api, own = load_and_parse(lambda: load_api(target) if target else Api(), lambda: own)
+        finally:
+            control.tell(sock, control.IMPORTED)
+        sys.exit(run(api, own, target, fields={"worker": number}, make=partial(_worker, number, sock, shared)))
 
 
 def _worker(

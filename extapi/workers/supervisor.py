@@ -11,7 +11,7 @@ import select
 import signal
 import socket
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from types import FrameType
@@ -20,6 +20,7 @@ from typing import Final
 from extapi import forks
 from extapi.server.structuredlog import structlog
 from extapi.workers import control
+from extapi.workers.control import Heard
 
 FIRST_DELAY: Final = 0.25
 LAST_DELAY: Final = 30.0
@@ -31,6 +32,9 @@ ATTEMPTS: Final = 8
 
 _SIGNALS: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGCHLD)
 """Those that the supervisor handles."""
+
+_ABOUT_IMPORTS: Final = (control.IMPORTING, control.IMPORTED)
+_ENDED_BY_MODULE: Final = "ended while it imported the API's module: the module, or one that it imports, calls os._exit() or crashes the interpreter"
 
 Work = Callable[[int, socket.socket], int]
 """What a process does: gets its number and its control socket, returns its exit status."""
@@ -47,6 +51,8 @@ class Process:
     """0: it does not run."""
     sock: socket.socket | None = None
     ready: bool = False
+    importing: bool = False
+    """Whether it runs an author's module for the first time, which may end it without a word."""
     since: float = 0.0
     """When it became ready."""
     failures: int = 0
@@ -173,7 +179,13 @@ class Supervisor:
             self._wake.recv(4096)
             return
         process = next((each for each in self._all if each.sock is not None and each.sock.fileno() == descriptor), None)
-        while process is not None and process.sock is not None:
+        if process is not None:
+            for heard in self._words(process):
+                self._take(process, *heard)
+
+    def _words(self, process: Process) -> Iterator[Heard]:
+        """What a process has said and nobody has heard yet."""
+        while process.sock is not None:
             try:
                 heard = control.hear(process.sock)
             except BlockingIOError:
@@ -181,17 +193,21 @@ class Supervisor:
             if heard is None:
                 self._forget(process)
                 return
-            word, number, given = heard
-            if word == control.READY:
-                self._became_ready(process)
-            elif word == control.HUB:
-                process.wants_hub = True
-                if self._hub is not None and self._hub.ready:
-                    self._connect(process)
-            elif word in (control.SCRAPE, control.SLIS) and given is not None:
-                self._pass_on(word, number, given)
-            elif given is not None:
-                given.close()
+            yield heard
+
+    def _take(self, process: Process, word: bytes, number: int, given: socket.socket | None) -> None:
+        if word == control.READY:
+            self._became_ready(process)
+        elif word in _ABOUT_IMPORTS:
+            process.importing = word == control.IMPORTING
+        elif word == control.HUB:
+            process.wants_hub = True
+            if self._hub is not None and self._hub.ready:
+                self._connect(process)
+        elif word in (control.SCRAPE, control.SLIS) and given is not None:
+            self._pass_on(word, number, given)
+        elif given is not None:
+            given.close()
 
     def _connect(self, worker: Process) -> None:
         """Give a worker and the hub the two ends of a connection."""
@@ -233,7 +249,17 @@ class Supervisor:
                 self._died(process, os.waitstatus_to_exitcode(status))
 
     def _died(self, process: Process, status: int) -> None:
+        for word, _, given in self._words(
+            process
+        ):  # its last ones; of what it wanted, nothing is of use to it any more
+            if word in _ABOUT_IMPORTS:
+                process.importing = word == control.IMPORTING
+            if given is not None:
+                given.close()
         was_ready, process.ready, process.pid = process.ready, False, 0
+        if process.importing and self._ending is None:
+            self._log.error(_ENDED_BY_MODULE, process=process.name, status=status)
+        process.importing = False
         self._forget(process)
         if self._ending is not None:
             if status not in (0, -signal.SIGTERM):  # by SIGTERM: it had not begun

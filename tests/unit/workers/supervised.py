@@ -2,7 +2,8 @@
 
 ``python -m tests.unit.workers.supervised DIRECTORY COUNT [hub]``: each process appends its name and pid to ``DIRECTORY/started``.
 It is ready unless ``DIRECTORY/unready-NUMBER`` exists; it then ends with the status in that file. On SIGTERM it appends its
-number to ``DIRECTORY/ended``, and ends with 0; first it reads the pipe ``DIRECTORY/held-NUMBER`` to its end if there is one. Before it knows of SIGTERM it reads
+number to ``DIRECTORY/ended``, and ends with 0; first it reads the pipe ``DIRECTORY/held-NUMBER`` to its end if there is one.
+While it imports, it ends with the status in ``DIRECTORY/gone-NUMBER`` if there is one. Before it knows of SIGTERM it reads
 ``DIRECTORY/slow-NUMBER`` if there is one, and says so in ``DIRECTORY/forked``.
 """
 
@@ -34,6 +35,10 @@ def main(directory: Path, count: int, *, hub: bool) -> int:
             with (directory / "forked").open("a") as forked:
                 forked.write(f"{number}\n")
             slow.read_bytes()
+        control.tell(sock, control.IMPORTING)
+        if (gone := directory / f"gone-{number}").exists():
+            os._exit(int(gone.read_text()))
+        control.tell(sock, control.IMPORTED)
         signal.signal(signal.SIGTERM, end)
         with (directory / "started").open("a") as started:
             started.write(f"{number} {os.getpid()}\n")

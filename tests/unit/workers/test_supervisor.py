@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -107,6 +108,25 @@ def test_a_mistake_ends_it_at_once_with_its_status(program: Program) -> None:
     assert program.wait() == 7
     assert [number for number, _ in program.started()] == [3, 0]
     assert program.ended() == [3]
+
+
+@pytest.mark.parametrize("status", [0, 7])
+def test_a_module_that_ends_its_process_is_told(program: Program, status: int) -> None:
+    """Nothing else says so: ``os._exit()`` runs no code of ours. And it is no success."""
+    (program.directory / "gone-0").write_text(str(status))
+    program.start(2)
+    assert program.wait() == max(status, 1)
+    [line] = (program.directory / "log").read_text().splitlines()
+    told = json.loads(line)
+    assert told["event"].startswith("ended while it imported the API's module")
+    assert (told["process"], told["status"]) == ("extapi worker 0", status)
+
+
+def test_nothing_is_said_of_imports_of_a_worker_that_fails_later(program: Program) -> None:
+    (program.directory / "unready-0").write_text("7")
+    program.start(2)
+    assert program.wait() == 7
+    assert (program.directory / "log").read_text() == ""
 
 
 def test_a_worker_that_is_told_to_end_before_it_has_begun_ends_as_it_should(program: Program) -> None:

@@ -18,7 +18,10 @@ import click
 
 from extapi.api.declaration import DeclarationError
 from extapi.api.definition import Api
+from extapi.loading.greenlets import replaced_by
 from extapi.loading.lines import SourceLine, line_of, lines_of
+
+_CALLS = {"eventlet": "eventlet.monkey_patch()", "gevent": "gevent.monkey.patch_all()"}
 
 
 class LoadingError(Exception):
@@ -51,6 +54,7 @@ def load_api(target: str) -> Api:
         sys.path.insert(0, "")
     _tell_lost_docstrings()
     module = _module(module_name)
+    _check_threads(module_name)
     if not hasattr(module, name):
         raise LoadingError(f"module {module_name} has no {name!r}{_instead(module, name)}")
     api = getattr(module, name)
@@ -86,6 +90,17 @@ def _module(name: str) -> ModuleType:
 
 def _exit(error: SystemExit) -> str:
     return "sys.exit()" if error.code is None else f"sys.exit({error.code!r})"
+
+
+def _check_threads(name: str) -> None:
+    """The standard library has to be as it is: the reason would be far from what goes wrong in a server without it."""
+    replaced = replaced_by()
+    if replaced is not None:
+        library, parts = replaced
+        raise LoadingError(
+            f"{name} cannot be served: {library} has replaced parts of the standard library ({', '.join(parts)}), and extapi needs "
+            f"them as they are; remove the call of {_CALLS[library]}, or let what needs it run in another process"
+        )
 
 
 @functools.cache

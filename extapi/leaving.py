@@ -66,7 +66,9 @@ def _left(before: Collection[threading.Thread]) -> list[str]:
     return [
         f"{thread.name} ({_code(thread)})"
         for thread in threading.enumerate()
-        if not thread.daemon and thread not in before and type(thread).__name__ != "_MainThread"  # eventlet makes another one
+        if not thread.daemon
+        and thread not in before
+        and type(thread).__name__ != "_MainThread"  # eventlet makes another one
     ]
 
 

@@ -154,8 +154,8 @@ def dev(user: str | None, groups: tuple[str, ...], **options: Any) -> None:
     except BrokenPipeError:
         raise  # of our own output, which nobody reads any more: click ends in silence, as programs do
     except OSError as error:
-        where = f"{error.filename}: " if error.filename else ""
-        raise click.ClickException(f"{where}{error.strerror or error}") from error
+        where = error.filename or options["directory"]  # what is written to an open file has no name
+        raise click.ClickException(f"{where}: {error.strerror or error}") from error
 
 
 def _run(options: DevOptions, stop: signals.Stop) -> None:

@@ -17,6 +17,9 @@ from typing import BinaryIO
 
 from extapi.dev.failure import DevFailure
 
+ROOM = 1024 * 1024
+"""Bytes that have to be free in DIR: a first run of the built-in control plane writes a quarter of that."""
+
 
 @dataclass(frozen=True)
 class StateDirectory:
@@ -94,6 +97,7 @@ def opened(path: Path) -> Iterator[StateDirectory]:
         except BlockingIOError:
             owner = os.pread(lock, 20, 0).decode(errors="replace").strip() or "unknown"
             raise DevFailure(f"another run (process {owner}) already uses the directory {path}") from None
+        check_room(root, ROOM)
         os.ftruncate(lock, 0)
         os.pwrite(lock, f"{os.getpid()}\n".encode(), 0)
         yield StateDirectory(root, lock)
@@ -110,6 +114,22 @@ def _check_length(root: Path) -> None:
         raise DevFailure(
             f"the directory {root} has a path of {size} bytes, and SQLite opens no file in one of more than {most}: "
             "name a shorter one with --dir"
+        )
+
+
+def check_room(root: Path, size: int) -> None:
+    """Check that there are ``size`` bytes in DIR before anything is written: otherwise keys are written by half, and logs end.
+
+    Raises:
+        DevFailure: There are not.
+    """
+    from extapi.storage.room import lacking  # noqa: PLC0415 - only a run of its own needs it, and start-up counts
+
+    reason = lacking(root, size)
+    if reason:
+        raise DevFailure(
+            f"there is not enough room in the directory {root}: {reason}; at least {size // 1024**2} MiB are needed: make room, or "
+            "choose another directory with --dir"
         )
 
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from extapi.dev.access import FRONT_PROXY_USER, ISSUER, Access
 from extapi.dev.build import Programs
 from extapi.dev.certificates import SERVICE_ADDRESSES, Certificates
-from extapi.dev.directory import StateDirectory
+from extapi.dev.directory import StateDirectory, check_room
 from extapi.dev.ports import LOOPBACK
 from extapi.dev.processes import Processes
 
@@ -27,6 +27,11 @@ _CONTROLLERS = (
     "serviceaccount-token-controller",
     "validatingadmissionpolicy-status-controller",
 )
+_ETCD_ROOM = 65 * 1024**2
+"""Bytes that a new etcd needs: its log is made with all of its size.
+
+Source: ``go.etcd.io/etcd/server/v3/storage/wal`` SegmentSizeBytes.
+"""
 
 
 class KubeControlPlane(Access):
@@ -110,6 +115,8 @@ class KubeControlPlane(Access):
 
         Their names are relative to the working directory, because a socket's path has at most 107 bytes.
         """
+        if not (self._state.etcd / "data").exists():
+            check_room(self._state.root, _ETCD_ROOM)  # it would panic
         self._state.etcd.mkdir(mode=0o700, exist_ok=True)
         for socket in ("client.sock", "peer.sock"):
             (self._state.etcd / socket).unlink(missing_ok=True)

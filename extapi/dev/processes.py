@@ -21,9 +21,12 @@ from extapi import forks
 from extapi.dev import forking, signals, title
 from extapi.dev.directory import open_new
 from extapi.dev.failure import DevFailure
+from extapi.storage.room import lacking
 
 _LAST_WORDS = 0.5
 """Seconds to write them."""
+_LOG = 4096
+"""Bytes without which a log may lack its end."""
 PATIENCE = 1.0
 """Seconds until the user is told about a wait."""
 
@@ -72,7 +75,8 @@ class Child:
         status = self.process.poll()
         if status is not None:
             how = f"with status {status}" if status >= 0 else f"by {signal.Signals(-status).name}"
-            said = "" if self.shown else self._last_words()
+            said = lacking(self.log.parent, _LOG)
+            said = f"; nothing more could be written: {said}" if said else "" if self.shown else self._last_words()
             raise DevFailure(f"{self.name} ended {how}; its log is {self.log}{said}")
 
     def _last_words(self) -> str:

@@ -9,12 +9,14 @@ locks that SQLite holds there.
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import os
 import sqlite3
 from pathlib import Path
 
 from extapi.storage.base import UnusableStore
+from extapi.storage.room import full, lacking
 
 APPLICATION = 0x65787461
 """``exta``, at offset 68 of the file; ``file(1)`` and SQLite's own tools show it."""
@@ -47,6 +49,8 @@ LONGEST = 504
 """Bytes of a path that SQLite opens: ``MAX_PATHNAME`` of its ``os_unix.c``, less what it appends for its journal."""
 OPENING = 5.0
 """Seconds to wait for a program that reads the file, or recovers its log after a crash, while it is opened."""
+_LEAST = 64 * 1024
+"""Bytes that an empty store needs at least: its log, and 32 KiB of index for that."""
 WAL_LIMIT = 16 * 1024 * 1024
 """The size in bytes to which the write-ahead log is truncated after a burst."""
 
@@ -96,6 +100,12 @@ class StoreFile:
             return UnusableFile(
                 f"{self.path}: another program, such as sqlite3, has it locked for more than {OPENING:g} s; end that program"
             )
+        # SQLite says "disk I/O error" and "unable to open database file" where its log or the index of that has no room.
+        reason = lacking(self.path.parent, _LEAST)
+        if reason:
+            return UnusableFile(
+                f"{self.path}: cannot be used as a store: {reason}; make room in {self.path.parent}, or name another file"
+            )
         return UnusableFile(f"{self.path}: cannot be used as a store: {error}; check the file and its permissions")
 
     def _check_path(self) -> None:
@@ -117,9 +127,12 @@ class StoreFile:
         try:
             lock = os.open(name, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         except OSError as error:
+            reason = full(self.path.parent, error)
+            what = f"make room in {self.path.parent}" if reason else "give this user write permission for the directory"
+            if error.errno == errno.EROFS:
+                what = "name a file where this process may write"
             raise UnusableFile(
-                f"{self.path}: the lock file {name} cannot be opened: {error.strerror}; "
-                "give this user write permission for the directory"
+                f"{self.path}: the lock file {name} cannot be opened: {reason or error.strerror}; {what}"
             ) from error
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

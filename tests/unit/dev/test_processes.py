@@ -68,6 +68,31 @@ def test_a_child_that_ends_is_named_with_its_status_log_and_last_words(processes
         processes.check()
 
 
+FULL = """
+import sys
+from pathlib import Path
+from extapi.dev.failure import DevFailure
+from extapi.dev.processes import Processes
+logs = Path(sys.argv[1])
+child = Processes(logs).start("etcd", ["sh", "-c", "yes | head -c 9000; exit 3"])
+child.process.wait(10)
+try:
+    child.check()
+except DevFailure as failure:
+    print(failure)
+"""
+
+
+def test_a_child_whose_log_has_no_room_for_its_last_words_says_so(tmp_path: Path) -> None:
+    mounted = 'mount -t tmpfs -o size=8k small "$1" && exec "$2" -c "$3" "$1"'
+    command = ["unshare", "--map-root-user", "--mount", "sh", "-c", mounted, "sh", str(tmp_path), sys.executable, FULL]
+    told = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True).stdout
+    log = tmp_path / "etcd.log"
+    assert told == (
+        f"etcd ended with status 3; its log is {log}; nothing more could be written: No space left on device\n"
+    )
+
+
 def test_a_child_that_is_killed_is_named_with_the_signal(processes: Processes) -> None:
     child = processes.start("etcd", shell("kill -9 $$"))
     child.process.wait(10)

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from extapi.dev.failure import DevFailure
+from extapi.storage.room import full, lacking
 
 ROOM = 1024 * 1024
 """Bytes that have to be free in DIR: a first run of the built-in control plane writes a quarter of that."""
@@ -90,7 +91,9 @@ def opened(path: Path) -> Iterator[StateDirectory]:
         _check_content(root)  # from here on no other user can add files
         lock = os.open(root / "lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
     except OSError as error:
-        raise DevFailure(f"cannot write the directory {path}: {error.strerror}") from error
+        raise DevFailure(
+            f"cannot write the directory {path}: {full(root, error) or error.strerror}; choose another one with --dir"
+        ) from error
     try:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -123,8 +126,6 @@ def check_room(root: Path, size: int) -> None:
     Raises:
         DevFailure: There are not.
     """
-    from extapi.storage.room import lacking  # noqa: PLC0415 - only a run of its own needs it, and start-up counts
-
     reason = lacking(root, size)
     if reason:
         raise DevFailure(

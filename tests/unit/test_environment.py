@@ -152,6 +152,22 @@ def test_a_checkout_that_cannot_be_written_is_one_line(checkout: Checkout, tmp_p
     assert "Traceback" not in result.stderr
 
 
+@pytest.mark.parametrize(("wanted", "goes_on"), [("run", True), ("all", False)])
+def test_tests_need_a_checkout_that_can_be_written(checkout: Checkout, wanted: str, goes_on: bool) -> None:
+    """Although the environment is current. To run extapi, no more is needed than to read."""
+    checkout.installed("all")
+    mounted = (
+        'mount --bind "$1" "$1" && mount -o remount,ro,bind "$1" && cd "$1" && . scripts/environment "$2" && echo go on'
+    )
+    command = ["unshare", "--map-root-user", "--mount", "bash", "-c", mounted, "bash", str(checkout.root), wanted]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    refusal = (
+        f"error: {checkout.root}: this user cannot write here, and tests and checks keep caches in the checkout: use one that is "
+        "yours\n"
+    )
+    assert (done.returncode, done.stdout, done.stderr) == ((0, "go on\n", "") if goes_on else (1, "", refusal))
+
+
 def test_kubectl_comes_with_it_where_there_is_none(checkout: Checkout) -> None:
     checkout.installed("run")
     further = (checkout.root / "further").read_text()

@@ -237,7 +237,10 @@ def test_a_port_in_use_is_one_line(place: Place, option: str) -> None:
 
 def test_a_directory_that_cannot_be_written_is_one_line(place: Place) -> None:
     (place.root / "file").touch()
-    assert place.failure("--dir", "file/x") == "Error: cannot write the directory file/x: Not a directory"
+    assert (
+        place.failure("--dir", "file/x")
+        == "Error: cannot write the directory file/x: Not a directory; choose another one with --dir"
+    )
 
 
 def test_a_file_in_the_way_inside_the_directory_is_one_line(place: Place) -> None:

@@ -53,7 +53,10 @@ def test_a_run_that_has_not_said_who_it_is_is_named_so(tmp_path: Path) -> None:
 def test_a_file_in_its_place_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     for path in (tmp_path / "file", tmp_path / "file" / "dir"):
-        with pytest.raises(DevFailure, match=f"^cannot write the directory {path}: (File exists|Not a directory)$"):
+        with pytest.raises(
+            DevFailure,
+            match=f"^cannot write the directory {path}: (File exists|Not a directory); choose another one with --dir$",
+        ):
             opened(path).__enter__()
 
 

@@ -30,7 +30,7 @@ REFUSAL_SECONDS = 10.0
 
 
 class _Kept(NamedTuple):
-    """A verdict, the generation of trust under which it was made, and when it expires."""
+    """A verdict, the generation of trust under which it was made, and when it expires: a refusal by the clock that nobody sets."""
 
     generation: int
     expires: float
@@ -71,16 +71,16 @@ class PeerVerdicts(Generic[V]):
         """
         generation = self._settings.generation
         kept = peer.verdicts.get(self._key)
-        if kept is None or kept.generation != generation or wall_time(self._clock) >= kept.expires:
+        if kept is None or kept.generation != generation or self._is_over(kept):
             found: V | AuthenticationError
             try:
                 found, expires = self._judge(peer)
             except AuthenticationError as error:
-                found, expires = error, wall_time(self._clock) + REFUSAL_SECONDS
+                found, expires = error, self._clock.seconds() + REFUSAL_SECONDS
             except MALFORMED as error:
                 # The DER parsed as a whole, but a name or an extension inside it did not.
                 found = AuthenticationError(f"x509: malformed certificate: {error}")
-                expires = wall_time(self._clock) + REFUSAL_SECONDS
+                expires = self._clock.seconds() + REFUSAL_SECONDS
             kept = _Kept(generation, expires, found)
             peer.verdicts[self._key] = kept
         verdict: V | AuthenticationError = kept.verdict
@@ -88,6 +88,11 @@ class PeerVerdicts(Generic[V]):
             # A new one: each raise of the cached one would add to its traceback.
             raise AuthenticationError(*verdict.args)
         return verdict
+
+    def _is_over(self, kept: _Kept) -> bool:
+        """A certificate ends by the wall clock; that a refusal is kept must not depend on that: it may have been wrong."""
+        refused = isinstance(kept.verdict, AuthenticationError)
+        return (self._clock.seconds() if refused else wall_time(self._clock)) >= kept.expires
 
 
 class ClientCertificate:

@@ -23,7 +23,7 @@ from extapi.authentication.authenticator import Undecided
 from extapi.authentication.clientcertificate import first_expiry
 from extapi.authentication.trust import TrustSettings
 from extapi.authorization.authorizer import AuthorizationError
-from extapi.clock import Clock, stop_timer
+from extapi.clock import Clock, stop_timer, wall_time
 from extapi.errors import ApiError
 from extapi.http.request import Request
 from extapi.http.response import Handler, Response, Sink
@@ -152,7 +152,7 @@ class Reauthorization:
         if generation != self._settings.generation:
             self._changed.append(watch)
             self._take_turns()
-        if self._timer is None or watch.expires < self._at:
+        if self._timer is None or self._when(watch.expires) < self._at:
             self._set_timer()
 
     def leave(self, watch: LongRunning) -> None:
@@ -196,8 +196,8 @@ class Reauthorization:
         if not self._watches:
             return
         now = self._clock.seconds()
-        due = min(next(iter(self._watches)).due, min((watch.expires for watch in self._expiring), default=math.inf))
-        at = max(due, now + TICK)
+        first = min((watch.expires for watch in self._expiring), default=math.inf)
+        at = max(min(next(iter(self._watches)).due, self._when(first)), now + TICK)
         if self._timer is not None:
             if self._at <= at:
                 return
@@ -212,8 +212,8 @@ class Reauthorization:
 
     def _tick(self) -> None:
         self._timer = None
-        now = self._clock.seconds()
-        if expired := [watch for watch in self._expiring if watch.expires <= now]:
+        now, wall = self._clock.seconds(), wall_time(self._clock)
+        if expired := [watch for watch in self._expiring if watch.expires <= wall]:
             for watch in expired:
                 del self._expiring[watch]
             self._changed += expired  # may be all watches of a front proxy, so they take turns
@@ -243,8 +243,12 @@ class Reauthorization:
 
     def _see_expiry(self, watch: LongRunning) -> None:
         watch.expires = first_expiry(watch.request.peer) + LAST_SECOND
-        if watch.expires <= watch.due:
+        if self._when(watch.expires) <= watch.due:
             self._expiring[watch] = None
+
+    def _when(self, expires: float) -> float:
+        """When the wall clock is likely to say ``expires``, by ``clock.seconds``."""
+        return expires - wall_time(self._clock) + self._clock.seconds()
 
     # -- how
 

@@ -25,6 +25,7 @@ from extapi.authentication.requestheader import RequestHeader
 from extapi.authentication.trust import TrustSettings
 from extapi.http.request import Peer
 from tests.certificates import CLIENT, Issued, authority
+from tests.settableclock import SettableClock
 from tests.unit.client.building import call, now, run
 
 CA = authority("client-ca")
@@ -168,3 +169,20 @@ def test_without_a_ca_nobody_is_vouched_for() -> None:
     for authenticator in (RequestHeader(TrustSettings(), now()), ClientCertificate(TrustSettings(), now())):
         with pytest.raises(AuthenticationError, match="no CA for"):
             authenticator._judge(peer)
+
+
+def test_a_refusal_of_a_wrong_clock_does_not_outlive_it() -> None:
+    """The clock was ahead, and the certificate had expired by it."""
+    clock = SettableClock(now().seconds())
+    settings = TrustSettings()
+    settings.update(clients=CA.pem)
+    authenticator = ClientCertificate(settings, clock)
+    request = call(peer=Peer(certificates=CA.leaf("jane", lasting=dt.timedelta(hours=1)).chain))
+    clock.set_by(86_400)
+    with pytest.raises(AuthenticationError, match="expired"):
+        run(authenticator.authenticate(request))
+    clock.set_by(-86_400)
+    clock.advance(REFUSAL_SECONDS)
+    user = run(authenticator.authenticate(request))
+    assert user is not None
+    assert user.name == "jane"

@@ -156,6 +156,21 @@ def test_a_leader_that_reads_of_another_one_ends_its_term_at_once(plane: InMemor
     assert (one.terms, one.elector.leader) == (["started", "stopped"], "other")
 
 
+def test_a_dead_leader_whose_clock_was_ahead_is_replaced_in_time(plane: InMemoryServer) -> None:
+    """client-go compares with when it saw the record change (``observedTime``), never with the times that are in it."""
+    one = Candidate(plane, "one")
+    one.network.cut = True
+    lease = plane.request("GET", f"{PATH}/pizza").json()
+    lease["spec"] |= dict.fromkeys(("acquireTime", "renewTime"), "2999-01-01T00:00:00.000000Z")
+    assert plane.request("PUT", f"{PATH}/pizza", body=lease).status == 200
+    two = Candidate(plane, "two")
+    plane.clock.pump([1] * 14)
+    assert two.terms == []
+    plane.clock.pump([1] * 3)
+    assert two.terms == ["started"]
+    assert spec(plane)["renewTime"] == spec(plane)["acquireTime"] == now(plane)
+
+
 def test_of_two_that_take_it_at_the_same_moment_one_leads(plane: InMemoryServer) -> None:
     one = Candidate(plane, "one")
     one.network.hangs = True

@@ -12,7 +12,6 @@ from typing import Any
 
 import pytest
 from twisted.internet.defer import Deferred
-from twisted.internet.task import Clock
 
 from extapi.api.user import User
 from extapi.authentication.authenticator import UnionAuthenticator
@@ -38,6 +37,7 @@ from extapi.server.loopback import LoopbackSink
 from extapi.server.reauthorization import ASKING, PERIOD, SLICE, UNANSWERED, Reauthorization
 from extapi.server.shutdown import Shutdown
 from tests.certificates import CLIENT, Issued, authority, bundle
+from tests.settableclock import SettableClock
 from tests.unit.client.building import call, run
 from tests.unit.client.kubernetes import Answer, Kubernetes
 
@@ -117,9 +117,7 @@ class Place:
     """A whole chain before watches that last until they are ended."""
 
     def __init__(self, period: float = PERIOD, began: float | None = None) -> None:
-        untyped: Any = Clock
-        self.clock: Clock = untyped()
-        self.clock.advance(time.time() if began is None else began)
+        self.clock = SettableClock(time.time() if began is None else began)
         self.settings = TrustSettings()
         self.settings.update(clients=USERS.pem, proxies=PROXIES.pem, names=NAMES)
         self.cluster = Cluster()
@@ -222,6 +220,16 @@ def test_it_ends_when_the_right_is_gone(place: Place) -> None:
     assert stream.ended == [None]  # the producer has returned: the body ends properly
     assert stream.why.startswith('403: widgets.shop.example.com is forbidden: User "jane" cannot watch')
     assert other.open
+
+
+@pytest.mark.parametrize("moved", [-3600, 3600])
+def test_it_ends_in_time_when_the_clock_is_set(place: Place, moved: int) -> None:
+    """Neither the answer that is kept nor the next judgement waits for the clock to come back to where it was."""
+    stream = place.watch(PROXY, **by_proxy("jane"))
+    place.cluster.refused.add("jane")
+    place.clock.set_by(moved)
+    place.pass_time(2 * PERIOD + 1)
+    assert stream.why.startswith("403: ")
 
 
 def test_it_ends_at_once_when_its_authority_is_believed_no_more(place: Place) -> None:
@@ -521,8 +529,7 @@ def test_while_nobody_answers_it_goes_on_for_a_while(place: Place, who: str, fai
 
 
 def test_a_stage_that_has_no_room_is_no_refusal() -> None:
-    untyped: Any = Clock
-    clock: Clock = untyped()
+    clock = SettableClock()
     place = Place()
     judged: list[Request] = []
 

@@ -1,0 +1,25 @@
+"""A machine's clock that somebody sets, beside the one that goes on evenly, as the reactor of a server has both."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from twisted.internet.task import Clock
+
+
+class SettableClock(Clock):
+    """Stands still, as ``task.Clock``."""
+
+    def __init__(self, now: float = 0.0) -> None:
+        untyped: Any = super()
+        untyped.__init__()
+        self.rightNow = now
+        self._moved = 0.0
+
+    def wall_time(self) -> float:
+        """What the machine's clock says."""
+        return float(self.rightNow + self._moved)
+
+    def set_by(self, seconds: float) -> None:
+        """Set the machine's clock ahead, or back."""
+        self._moved += seconds

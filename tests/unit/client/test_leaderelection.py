@@ -168,7 +168,7 @@ def test_a_dead_leader_whose_clock_was_ahead_is_replaced_in_time(plane: InMemory
     assert two.terms == []
     plane.clock.pump([1] * 3)
     assert two.terms == ["started"]
-    assert spec(plane)["renewTime"] == spec(plane)["acquireTime"] == now(plane)
+    assert spec(plane)["acquireTime"] <= spec(plane)["renewTime"] <= now(plane)
 
 
 def test_of_two_that_take_it_at_the_same_moment_one_leads(plane: InMemoryServer) -> None:

@@ -11,6 +11,8 @@ from extapi.dev.failure import DevFailure
 
 LOOPBACK = "127.0.0.1"
 LOOPBACK_IPV6 = "::1"
+_SECONDS = 5.0
+"""For a connection that takes no time where it can be made."""
 
 
 def loopback() -> str:
@@ -22,14 +24,20 @@ def loopback() -> str:
     refused = []
     for host in (LOOPBACK, LOOPBACK_IPV6):
         try:
-            _bound(host, 0)
+            _reach(host)
         except OSError as error:
-            refused.append(f"{host}: {error.strerror}")
+            refused.append(f"{host}: {error.strerror or error}")
         else:
             return host
     raise DevFailure(
         f"there is no loopback address to listen on ({'; '.join(refused)}): bring the interface up with ip link set lo up"
     )
+
+
+def _reach(host: str) -> None:
+    """Connect to an address. While the interface is down, as in a new network namespace, 127.0.0.1 can be bound all the same."""
+    with socket.create_server((host, 0), family=_family(host)) as server:
+        socket.create_connection(server.getsockname()[:2], timeout=_SECONDS).close()
 
 
 def check_localhost(host: str, hosts: Path = Path("/etc/hosts")) -> None:
@@ -87,9 +95,13 @@ def _probe(host: str, wanted: int, option: str) -> int:
 
 def _bound(host: str, wanted: int) -> int:
     """The port of a socket that was bound to an address for a moment."""
-    with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_STREAM) as probe:
+    with socket.socket(_family(host), socket.SOCK_STREAM) as probe:
         # Servers set this, too: a port whose last connections are in TIME_WAIT is not in use.
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         probe.bind((host, wanted))
         port: int = probe.getsockname()[1]
         return port
+
+
+def _family(host: str) -> socket.AddressFamily:
+    return socket.AF_INET6 if ":" in host else socket.AF_INET

@@ -3,6 +3,8 @@ from __future__ import annotations
 import errno
 import re
 import socket
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +52,27 @@ def test_a_machine_has_the_loopback_address_of_ipv4_or_else_that_of_ipv6(monkeyp
     )
     with pytest.raises(DevFailure, match=f"^{re.escape(message)}$"):
         loopback()
+
+
+DOWN = """
+from extapi.dev.failure import DevFailure
+from extapi.dev.ports import loopback
+try:
+    loopback()
+except DevFailure as failure:
+    print(failure)
+"""
+
+
+def test_a_loopback_interface_that_is_down_is_told() -> None:
+    """As it is in a new network namespace (network_namespaces(7))."""
+    command = ["unshare", "--map-root-user", "--net", sys.executable, "-c", DOWN]
+    told = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True).stdout
+    assert re.fullmatch(
+        r"there is no loopback address to listen on \(127\.0\.0\.1: Network is unreachable; ::1: .+\): bring the interface up "
+        "with ip link set lo up\n",
+        told,
+    )
 
 
 @pytest.mark.parametrize(

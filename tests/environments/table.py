@@ -24,13 +24,6 @@ QUICK: Final = (
         files=frozenset({"fill", "dev", "dev/lock"}),
     ),
     Odd(
-        "a file system without inodes below extapi dev",
-        _DEV,
-        r"^Error: there is not enough room in the directory {here}/small/dev: No space left on device \(all inodes are in use\); ",
-        made=_MOUNT.format(options="nr_inodes=3"),
-        files=frozenset({"dev", "dev/lock"}),
-    ),
-    Odd(
         "a file system below extapi dev that is only read",
         _DEV,
         r"^Error: cannot write the directory small/dev: Read-only file system; choose another one with --dir$",
@@ -44,7 +37,6 @@ QUICK: Final = (
         r"another file$",
         made=f"{_MOUNT.format(options='size=1m')}; {_FILL}; truncate -s -16384 small/fill",
     ),
-    Odd("a thread that is left after a job", ("manifests", "mine:api"), _NAMED, status=0, module=_THREAD),
     Odd(
         "a thread that is left by a server's wrong flag", ("serve", "mine:api", *_NO_KUBECONFIG), _NAMED, module=_THREAD
     ),
@@ -60,15 +52,23 @@ QUICK: Final = (
         r'"event":"ended while it imported the API\'s module: .*"process":"extapi worker 0","status":0,',
         module="import os\nos._exit(0)",
     ),
+)
+"""In the default run."""
+FURTHER: Final = (
+    Odd(
+        "a file system without inodes below extapi dev",
+        _DEV,
+        r"^Error: there is not enough room in the directory {here}/small/dev: No space left on device \(all inodes are in use\); ",
+        made=_MOUNT.format(options="nr_inodes=3"),
+        files=frozenset({"dev", "dev/lock"}),
+    ),
+    Odd("a thread that is left after a job", ("manifests", "mine:api"), _NAMED, status=0, module=_THREAD),
     Odd(
         "a working directory that is gone",
         ("dev", "extapi.pizza:api"),
         r"^Error: \.extapi/dev: No such file or directory$",
         made="mkdir gone; cd gone; rmdir ../gone",
     ),
-)
-"""In the default run."""
-SLOWER: Final = (
     Odd(
         "a file system without inodes below a store",
         (*SERVE, _STORE),
@@ -85,4 +85,4 @@ SLOWER: Final = (
         made=_MOUNT.format(options="ro"),
     ),
 )
-"""On demand, as a server takes longer to begin."""
+"""On demand."""

@@ -40,7 +40,7 @@ def environment(place: Path, *requirements: str) -> Path:
     """Make a virtual environment with these; its Python."""
     _do(sys.executable, "-m", "venv", str(place))
     python = place / "bin" / "python"
-    _do(str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *requirements)
+    _do(str(python), "-m", "pip", "install", "--quiet", "--no-compile", "--disable-pip-version-check", *requirements)
     return python
 
 

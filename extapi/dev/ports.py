@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 import socket
 from collections.abc import Collection
 from pathlib import Path
@@ -26,7 +27,7 @@ def loopback() -> str:
         try:
             _reach(host)
         except OSError as error:
-            refused.append(f"{host}: {error.strerror or error}")
+            refused.append(f"{host}: {os.strerror(error.errno) if error.errno else error}")
         else:
             return host
     raise DevFailure(

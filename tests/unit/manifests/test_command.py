@@ -263,7 +263,10 @@ def test_patching_needs_a_cluster(tmp_path: Path) -> None:
         # Port 1 of loopback: nobody listens there, and nobody is asked directly where a proxy is named.
         ({"server": "https://127.0.0.1:1"}, "https://127.0.0.1:1 does not answer: "),
         ({"server": "https://kubernetes.invalid", "proxy-url": "http://127.0.0.1:1"}, "Unable to connect to proxy"),
-        ({"server": "https://127.0.0.1:1", "proxy-url": "ftp://127.0.0.1:1"}, "KUBECONFIG: proxy-url has an unsupported scheme"),
+        (
+            {"server": "https://127.0.0.1:1", "proxy-url": "ftp://127.0.0.1:1"},
+            "KUBECONFIG: proxy-url has an unsupported scheme",
+        ),
         (
             {"server": "https://127.0.0.1:1", "certificate-authority": "/no/ca"},
             "KUBECONFIG: File does not exist: /no/ca",

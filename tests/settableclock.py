@@ -6,6 +6,9 @@ from typing import Any
 
 from twisted.internet.task import Clock
 
+_FIRST = 1_000.0
+"""What the monotonic clock begins with: such clocks are far from the wall's."""
+
 
 class SettableClock(Clock):
     """Stands still, as ``task.Clock``."""
@@ -14,7 +17,7 @@ class SettableClock(Clock):
         untyped: Any = super()
         untyped.__init__()
         self.rightNow = now
-        self._moved = 0.0
+        self._moved = now - _FIRST
 
     def wall_time(self) -> float:
         """What the machine's clock says."""

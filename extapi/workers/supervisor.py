@@ -249,9 +249,8 @@ class Supervisor:
                 self._died(process, os.waitstatus_to_exitcode(status))
 
     def _died(self, process: Process, status: int) -> None:
-        for word, _, given in self._words(
-            process
-        ):  # its last ones; of what it wanted, nothing is of use to it any more
+        # Its last words; of what it wanted, nothing is of use to it any more.
+        for word, _, given in self._words(process):
             if word in _ABOUT_IMPORTS:
                 process.importing = word == control.IMPORTING
             if given is not None:

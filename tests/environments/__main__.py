@@ -33,7 +33,7 @@ _LOADING = (
     ("dev", "mine:api"),
     ("manifests", "mine:api"),
     ("crd", "export", "mine:api"),
-    ("doctor", "--app=mine:api"),
+    ("doctor", "--kubeconfig=config", "--app=mine:api"),
 )
 """Commands that load a module, as far as they get without more."""
 _SECONDS = 30
@@ -100,7 +100,7 @@ def extras(place: Path) -> Iterator[str]:
         here.mkdir()
         for each in installed.wrong(python, extra, here):
             yield f"extapi[{extra}]: {each}"
-    python = installed.environment(place / "venv-green", str(built), *_GREEN)
+    python = installed.environment(place / "venv-green", f"{built}[kubeconfig]", *_GREEN)
     for library, module in _GREEN.items():
         here = place / library
         here.mkdir()

@@ -7,7 +7,7 @@ from typing import Any
 from twisted.internet.task import Clock
 
 _FIRST = 1_000.0
-"""What the monotonic clock begins with: such clocks are far from the wall's."""
+"""What it begins with: whoever takes one clock for the other is far off."""
 
 
 class SettableClock(Clock):
@@ -16,7 +16,7 @@ class SettableClock(Clock):
     def __init__(self, now: float = 0.0) -> None:
         untyped: Any = super()
         untyped.__init__()
-        self.rightNow = now
+        self.rightNow = _FIRST
         self._moved = now - _FIRST
 
     def wall_time(self) -> float:

@@ -30,7 +30,7 @@ class SelectClock(SettableClock):
     """``IReactorFDSet`` by select(2), ``IReactorTime`` by hand. Descriptors in ``others`` end a wait as well."""
 
     def __init__(self) -> None:
-        super().__init__()
+        super().__init__(first=0.0)
         self.readers: set[Any] = set()
         self.writers: set[Any] = set()
         self.others: set[Any] = set()

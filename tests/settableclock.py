@@ -13,11 +13,11 @@ _FIRST = 1_000.0
 class SettableClock(Clock):
     """Stands still, as ``task.Clock``."""
 
-    def __init__(self, now: float = 0.0, first: float = _FIRST) -> None:
+    def __init__(self, now: float = 0.0) -> None:
         untyped: Any = super()
         untyped.__init__()
-        self.rightNow = first
-        self._moved = now - first
+        self.rightNow = _FIRST
+        self._moved = now - _FIRST
 
     def wall_time(self) -> float:
         """What the machine's clock says."""

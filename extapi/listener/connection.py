@@ -308,7 +308,6 @@ class Connection:
             if not self.stream.heard:
                 self.stream.abort()  # once begun, the handshake has its own limit
             return
-        self._since = min(self._since, now)  # the clock may have been set back
         due = self._since + self._patience()
         if now < due:
             self._arm(due)

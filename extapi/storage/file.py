@@ -94,9 +94,8 @@ class StoreFile:
 
     def unusable(self, error: Exception) -> UnusableFile:
         """The exception for an error of SQLite or of the operating system."""
-        if (
-            getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY
-        ):  # the lower byte: extended codes have more
+        code = getattr(error, "sqlite_errorcode", 0)
+        if code & 0xFF == sqlite3.SQLITE_BUSY:  # the lower byte: extended codes have more
             return UnusableFile(
                 f"{self.path}: another program, such as sqlite3, has it locked for more than {OPENING:g} s; end that program"
             )

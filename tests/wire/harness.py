@@ -16,21 +16,21 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from twisted.internet.defer import Deferred
+from twisted.internet.task import Clock
 from twisted.python.failure import Failure
 
 from tests.certificates import Issued
-from tests.settableclock import SettableClock
 
 T = TypeVar("T")
 PATIENCE = 10.0
 """Seconds of real time after which a test that waits has failed."""
 
 
-class SelectClock(SettableClock):
+class SelectClock(Clock):
     """``IReactorFDSet`` by select(2), ``IReactorTime`` by hand. Descriptors in ``others`` end a wait as well."""
 
     def __init__(self) -> None:
-        super().__init__(first=0.0)
+        super().__init__()
         self.readers: set[Any] = set()
         self.writers: set[Any] = set()
         self.others: set[Any] = set()

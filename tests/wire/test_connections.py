@@ -68,18 +68,6 @@ def test_idle_connection_is_ended(wire: Wire) -> None:
     assert client.closed_cleanly
 
 
-@pytest.mark.parametrize("head", [b"", b"GET"])
-def test_the_clock_that_is_set_back_gives_a_peer_no_more_than_its_time_again(wire: Wire, head: bytes) -> None:
-    client = wire.connect()
-    client.ask(get("/x"))
-    client.send(head)
-    client.settle()
-    wire.reactor.set_by(-3600)
-    for _ in range(2):
-        wire.reactor.advance(90)
-    assert ended(client)
-
-
 def test_request_that_comes_as_the_connection_is_about_to_end(wire: Wire) -> None:
     """Timers run before descriptors are read: what is in the socket's buffer by then is answered."""
     client = wire.connect()

@@ -1,23 +1,34 @@
 """A queue of work for a controller: a key waits only once, however often it is added, and returns later if its work failed.
 
-Follows client-go's ``workqueue``. Knows nothing of what keys stand for.
+Follows client-go's ``workqueue``. What it holds is bounded by the number of keys. Knows nothing of what keys stand for.
 """
 
 from __future__ import annotations
 
 from collections import OrderedDict, deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Hashable
-from typing import Any
+from math import isnan
+from numbers import Real
+from typing import Any, NamedTuple
 
 from twisted.internet.defer import CancelledError, Deferred, FirstError, gatherResults
 from twisted.logger import Logger
 
 from extapi.client.transport import TransportError
-from extapi.clock import Clock
+from extapi.clock import Clock, Timer
 from extapi.errors import ApiError
 
 FIRST_DELAY, LAST_DELAY = 0.5, 60.0
 """Seconds until a failed key returns: after the first failure, doubled with each further one, and at most."""
+NEVER = 9e9
+"""Seconds, some 290 years, from which a delay has no end: the longest ``time.Duration``."""
+
+
+class _Later(NamedTuple):
+    """When a key is queued."""
+
+    at: float
+    timer: Timer
 
 
 class WorkQueue:
@@ -33,6 +44,7 @@ class WorkQueue:
         self._clock = clock
         # In a plain dict, finding the first of many keys costs a step for each that was taken out before it.
         self._keys: OrderedDict[Hashable, None] = OrderedDict()
+        self._later: dict[Hashable, _Later] = {}
         self._failures: dict[Hashable, int] = {}
         self._working: set[Hashable] = set()
         self._waiting: deque[Deferred[None]] = deque()
@@ -43,14 +55,46 @@ class WorkQueue:
         self._wake()
 
     def add_later(self, key: Hashable, seconds: float) -> None:
-        """Queue ``key`` in ``seconds`` seconds."""
-        self._clock.callLater(seconds, self.add, key)
+        """Queue ``key`` in ``seconds`` seconds; at once if that is not more than 0, never if it is infinite.
+
+        A key waits only once: if it is to be queued later already, the earlier time counts.
+
+        Args:
+            key: The key.
+            seconds: The delay.
+
+        Raises:
+            TypeError: ``seconds`` is not a number.
+            ValueError: ``seconds`` is not a number (NaN).
+
+        Source: ``k8s.io/client-go/util/workqueue`` delayingType.AddAfter, insert.
+        """
+        delay = _delay(seconds)
+        if not delay:
+            self.add(key)
+            return
+        if delay >= NEVER:
+            return
+        at = self._clock.seconds() + delay
+        known = self._later.get(key)
+        if known is not None:
+            if known.at <= at:
+                return
+            known.timer.cancel()
+        self._later[key] = _Later(at, self._clock.callLater(delay, self._due, key))
+
+    def _due(self, key: Hashable) -> None:
+        del self._later[key]
+        self.add(key)
 
     def retry(self, key: Hashable, *, after: float = 0) -> None:
-        """Queue ``key`` again after a delay, which doubles with each call until :meth:`done`, and is at least ``after`` seconds."""
+        """Queue ``key`` again after a delay, which doubles with each call until :meth:`done`, and is at least ``after`` seconds.
+
+        If it is to be queued earlier already, as after another failure, it is queued then.
+        """
         count = self._failures.get(key, 0)
         self._failures[key] = count + 1
-        self.add_later(key, max(after, min(FIRST_DELAY * 2 ** min(count, 10), LAST_DELAY)))
+        self.add_later(key, max(_delay(after), min(FIRST_DELAY * 2 ** min(count, 10), LAST_DELAY)))
 
     def done(self, key: Hashable) -> None:
         """Processing ``key`` has succeeded: its next failure counts as the first."""
@@ -89,6 +133,8 @@ class WorkQueue:
             self._working.add(key)
             try:
                 again = await work(key)
+                if again is not None:
+                    self.add_later(key, again)
             except CancelledError:
                 raise
             except ApiError as error:
@@ -100,8 +146,6 @@ class WorkQueue:
                 self.retry(key)
             else:
                 self.done(key)
-                if again is not None:
-                    self.add_later(key, again)
             finally:
                 self._working.discard(key)
                 if key in self._keys:
@@ -141,3 +185,14 @@ def _left(alive: set[Deferred[None]], each: Deferred[None]) -> Callable[[Any], A
         return result
 
     return left
+
+
+def _delay(seconds: Any) -> float:
+    """A delay that somebody else has computed."""
+    if isinstance(seconds, bool) or not isinstance(seconds, Real):
+        raise TypeError(f"a delay is a number of seconds, not {seconds!r}")
+    bounded: Any = min(max(seconds, 0), NEVER)
+    delay = float(bounded)
+    if isnan(delay):
+        raise ValueError("a delay is a number of seconds, not NaN")
+    return delay

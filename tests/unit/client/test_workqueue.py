@@ -209,3 +209,90 @@ def test_a_key_comes_back_no_sooner_than_the_server_asks_for() -> None:
     for _ in range(20):
         clock.advance(0.5)
     assert done == [("a", 0.0), ("a", 7.0)]
+
+
+def test_a_key_waits_once_and_until_the_earliest_of_its_times() -> None:
+    """As in client-go's ``TestDeduping``, which adds at 50, 70 and 30 ms."""
+    clock = Clock()
+    queue = WorkQueue(clock)
+    got = worker(queue)
+    for seconds in (50, 70, 30):
+        queue.add_later("a", seconds)
+    assert len(clock.getDelayedCalls()) == 1
+    clock.advance(29)
+    assert got == []
+    clock.advance(1)
+    assert (got, clock.getDelayedCalls()) == (["a"], [])
+    clock.advance(60)
+    assert got == ["a"]
+    queue.add_later("a", 10)
+    clock.advance(10)
+    assert got == ["a", "a"]
+
+
+def test_work_that_asks_for_a_time_or_fails_begins_no_second_series_of_runs_with_each_change() -> None:
+    clock, runs = Clock(), []
+    queue = WorkQueue(clock)
+
+    async def work(key: str) -> float:
+        runs.append(key)
+        if key == "fails":
+            raise Conflict("no")
+        return 10
+
+    Deferred.fromCoroutine(queue.each(work))
+    for _ in range(60):
+        queue.add("returns")
+        queue.add("fails")
+        clock.advance(1)
+    assert len(clock.getDelayedCalls()) == 2
+    runs.clear()
+    clock.pump([1] * 120)
+    assert (runs.count("returns"), runs.count("fails")) == (12, 2)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "reason"),
+    [
+        (float("nan"), "a delay is a number of seconds, not NaN"),
+        ("60", "a delay is a number of seconds, not '60'"),
+        (False, "a delay is a number of seconds, not False"),
+    ],
+)
+def test_a_delay_that_is_none_fails_the_key_and_not_the_others(seconds: Any, reason: str) -> None:
+    clock, done = Clock(), []
+    queue = WorkQueue(clock)
+    with pytest.raises((TypeError, ValueError), match=reason):
+        queue.add_later("a", seconds)
+
+    async def work(key: str) -> Any:
+        done.append((key, clock.seconds()))
+        return seconds if key == "odd" else None
+
+    Deferred.fromCoroutine(queue.each(work))
+    with capturedLogs() as logs:
+        queue.add("odd")
+    assert [str(event["log_failure"].value) for event in logs] == [reason]
+    queue.add("other")
+    clock.pump([FIRST_DELAY, 2 * FIRST_DELAY])
+    assert done == [("odd", 0), ("other", 0), ("odd", FIRST_DELAY), ("odd", 3 * FIRST_DELAY)]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "runs"),
+    [(-0.5, 2), (0, 2), (float("-inf"), 2), (-(10**400), 2), (float("inf"), 1), (10**400, 1), (1e300, 1)],
+)
+def test_a_time_that_has_passed_is_now_and_one_that_never_comes_is_not_waited_for(seconds: float, runs: int) -> None:
+    """client-go: "immediately add things with no delay"."""
+    clock, done = Clock(), []
+    queue = WorkQueue(clock)
+
+    async def work(key: str) -> float | None:
+        done.append(key)
+        return seconds if done.count("a") < 2 else None
+
+    Deferred.fromCoroutine(queue.each(work))
+    queue.add("a")
+    queue.add("b")
+    assert sorted(done) == ["a"] * runs + ["b"]
+    assert clock.getDelayedCalls() == []

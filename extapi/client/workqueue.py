@@ -11,15 +11,22 @@ from math import isnan
 from numbers import Real
 from typing import Any, NamedTuple
 
-from twisted.internet.defer import CancelledError, Deferred, FirstError, gatherResults
+from twisted.internet.defer import CancelledError, Deferred, DeferredList
 from twisted.logger import Logger
+from twisted.python.failure import Failure
 
 from extapi.client.transport import TransportError
-from extapi.clock import Clock, Timer
+from extapi.clock import Clock, Timer, sleep
 from extapi.errors import ApiError
 
 FIRST_DELAY, LAST_DELAY = 0.5, 60.0
 """Seconds until a failed key returns: after the first failure, doubled with each further one, and at most."""
+MANY = 8
+"""Failures of a key in a row, after some minute, from which the log tells of refusals, too: at most a line per :data:`LAST_DELAY`."""
+LONGEST_ASKED = 300.0
+"""Seconds after which a failed key returns even if the server asked for more."""
+TURN = 0.05
+"""Seconds for which keys are handed out without a turn for others: work that waits for nothing must not block the server."""
 NEVER = 9e9
 """Seconds, some 290 years, from which a delay has no end: the longest ``time.Duration``."""
 
@@ -29,6 +36,21 @@ class _Later(NamedTuple):
 
     at: float
     timer: Timer
+
+
+class _Crew:
+    """The workers of one :meth:`WorkQueue.each`."""
+
+    def __init__(self) -> None:
+        self._leaving = False
+
+    def leave(self) -> None:
+        """They are being cancelled from now on. Any other CancelledError comes from what they work with."""
+        self._leaving = True
+
+    def is_leaving(self) -> bool:
+        """Whether :meth:`leave` was called."""
+        return self._leaving
 
 
 class WorkQueue:
@@ -48,9 +70,14 @@ class WorkQueue:
         self._failures: dict[Hashable, int] = {}
         self._working: set[Hashable] = set()
         self._waiting: deque[Deferred[None]] = deque()
+        self._turn, self._told = clock.seconds(), float("-inf")
+        """When others had their turn, and when the log told of failures."""
+        self._stopped = False
 
     def add(self, key: Hashable) -> None:
         """Queue ``key``."""
+        if self._stopped:
+            return
         self._keys[key] = None
         self._wake()
 
@@ -73,7 +100,7 @@ class WorkQueue:
         if not delay:
             self.add(key)
             return
-        if delay >= NEVER:
+        if delay >= NEVER or self._stopped:
             return
         at = self._clock.seconds() + delay
         known = self._later.get(key)
@@ -100,11 +127,21 @@ class WorkQueue:
         """Processing ``key`` has succeeded: its next failure counts as the first."""
         self._failures.pop(key, None)
 
+    def stop(self) -> None:
+        """Forget all keys, and take no more. The server stops the queues of a controller when a run of it ends."""
+        self._stopped = True
+        self._keys.clear()
+        self._failures.clear()
+        for later in self._later.values():
+            later.timer.cancel()
+        self._later.clear()
+
     async def each(self, work: Callable[[Any], Awaitable[float | None]], *, workers: int = 1) -> None:
         """Call ``work`` for each key until cancelled, for up to ``workers`` keys at a time, but never for the same key at once.
 
-        A key whose work raises is queued again as :meth:`retry` does it, whatever was raised; errors that come neither
-        from the API nor from the network are logged.
+        A key whose work raises is queued again as :meth:`retry` does it, whatever was raised: also a CancelledError, if it is not
+        this call that was cancelled. Errors that come neither from the API nor from the network are logged; the others, if a
+        key goes on failing. If this is cancelled, it returns when all workers have ended.
 
         Args:
             work: Processes a key. May return the number of seconds until the key is to be processed again.
@@ -115,41 +152,59 @@ class WorkQueue:
         """
         if workers < 1:
             raise ValueError(f"workers must be at least 1, not {workers}")
-        running = [Deferred.fromCoroutine(self._work(work)) for _ in range(workers)]
-        alive = set(running)
+        crew = _Crew()
+        over: Deferred[None] = Deferred()
+        running = [Deferred.fromCoroutine(self._work(work, crew)) for _ in range(workers)]
         for each in running:
-            each.addBoth(_left(alive, each))
+            each.addErrback(_ending(over))
         try:
-            await gatherResults(running, consumeErrors=True)
-        except FirstError as error:
-            for each in list(alive):
+            await over
+        except Exception:
+            crew.leave()
+            for each in running:
                 each.cancel()
-            error.subFailure.raiseException()
+            await DeferredList(running)
+            raise
 
-    async def _work(self, work: Callable[[Any], Awaitable[float | None]]) -> None:
+    async def _work(self, work: Callable[[Any], Awaitable[float | None]], crew: _Crew) -> None:
         """One worker."""
-        while True:
+        while not crew.is_leaving():
             key = await self._next()
             self._working.add(key)
             try:
                 again = await work(key)
                 if again is not None:
                     self.add_later(key, again)
-            except CancelledError:
+            except GeneratorExit:  # nobody waits for it any more
                 raise
-            except ApiError as error:
-                self.retry(key, after=error.retry_after)
-            except TransportError:
-                self.retry(key)
-            except Exception:  # noqa: BLE001 - a failing key must not block the others
-                self._log.failure("processing {key} failed; it will be retried", key=key)
-                self.retry(key)
+            except BaseException as error:  # whatever an author's code raises, a failing key must not block the others
+                if crew.is_leaving() and isinstance(error, CancelledError):
+                    raise
+                self._failed(key, error)
             else:
                 self.done(key)
             finally:
                 self._working.discard(key)
                 if key in self._keys:
                     self._wake()
+
+    def _failed(self, key: Hashable, error: BaseException) -> None:
+        """The work on a key has raised."""
+        self.retry(key, after=min(error.retry_after, LONGEST_ASKED) if isinstance(error, ApiError) else 0)
+        if not isinstance(error, ApiError | TransportError):
+            self._log.failure("processing {key} failed; it will be retried", key=key)
+            return
+        times, now = self._failures.get(key, 0), self._clock.seconds()
+        if times >= MANY and now - self._told >= LAST_DELAY:
+            self._told = now
+            self._log.warn(
+                "processing {key} has failed {times} times in a row, the last time with: {error}; it is retried, as are"
+                " {others} other keys of its queue",
+                key=key,
+                times=times,
+                error=str(error),
+                others=len(self._failures) - 1,
+            )
 
     def __len__(self) -> int:
         return len(self._keys)
@@ -161,6 +216,9 @@ class WorkQueue:
 
     async def _next(self) -> Hashable:
         """Take out the first key that is not being processed."""
+        if self._clock.seconds() - self._turn >= TURN:
+            await sleep(self._clock, 0)
+            self._turn = self._clock.seconds()
         while True:
             # At most one key per worker is skipped.
             for key in self._keys:
@@ -170,6 +228,7 @@ class WorkQueue:
             waiting: Deferred[None] = Deferred(self._waiting.remove)
             self._waiting.append(waiting)
             await waiting
+            self._turn = self._clock.seconds()
 
     def _wake(self) -> None:
         """Let one of the waiting workers look again."""
@@ -177,14 +236,14 @@ class WorkQueue:
             self._waiting.popleft().callback(None)
 
 
-def _left(alive: set[Deferred[None]], each: Deferred[None]) -> Callable[[Any], Any]:
-    """A callback that removes ``each`` from ``alive`` and passes the result on."""
+def _ending(over: Deferred[None]) -> Callable[[Failure], None]:
+    """A callback that ends what waits for ``over`` with the first failure, and takes the others."""
 
-    def left(result: Any) -> Any:
-        alive.discard(each)
-        return result
+    def end(failure: Failure) -> None:
+        if not over.called:
+            over.errback(failure)
 
-    return left
+    return end
 
 
 def _delay(seconds: Any) -> float:

@@ -6,6 +6,7 @@ import socket
 from collections.abc import Callable
 from random import Random
 from typing import Protocol
+from weakref import WeakSet
 
 from extapi.api.user import User
 from extapi.client.dynamic import DynamicClient
@@ -51,9 +52,10 @@ class Context(DynamicClient):
         self._random = random
         self._cluster = None if cluster is None else DynamicClient(cluster, clock, random.random)
         self._recorders: dict[str, EventRecorder] = {}
+        self._queues: WeakSet[WorkQueue] = WeakSet()
 
     def own(self) -> Context:
-        """A context with its own informers, which :meth:`stop` ends.
+        """A context with its own informers and queues, which :meth:`stop` ends.
 
         It shares the recorders, so that a controller which is started again continues its series of events.
         """
@@ -90,8 +92,10 @@ class Context(DynamicClient):
         return client
 
     def queue(self) -> WorkQueue:
-        """A new work queue, for one controller."""
-        return WorkQueue(self._clock)
+        """A new work queue, for one controller. It takes no more keys when the run ends that asked for it."""
+        queue = WorkQueue(self._clock)
+        self._queues.add(queue)
+        return queue
 
     def recorder(self, component: str) -> EventRecorder:
         """The recorder that records events in the cluster as ``component``; one per component.
@@ -115,8 +119,10 @@ class Context(DynamicClient):
         await sleep(self._clock, seconds)
 
     def stop(self) -> None:
-        """End all informers."""
+        """End all informers and queues."""
         super().stop()
+        for queue in self._queues:
+            queue.stop()
         if self._cluster is not None:
             self._cluster.stop()
 

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any, Protocol
 
 from twisted.internet.defer import CancelledError, Deferred
@@ -27,7 +28,8 @@ ENDING = 5.0
 class Controller(Protocol):
     """Runs beside the server.
 
-    If it raises or returns, that is logged and it is started again, after a delay that grows each time.
+    If it raises or returns, that is logged and it is started again, after a delay that grows each time. Only the end that the
+    server asks for, by cancelling it, is its last.
 
     Where several processes elect a leader, it runs in that one, and is cancelled if that process leads no more. An attribute
     ``each_process = True`` has it run in all of them.
@@ -38,91 +40,75 @@ class Controller(Protocol):
         ...
 
 
-class Controllers:
-    """Starts controllers, restarts them, replaces them, and stops them."""
+class _Run:
+    """A controller that runs, again and again, until the server cancels it."""
 
     _log = Logger()
 
-    def __init__(self, controllers: Sequence[Controller], context: Context) -> None:
-        self._controllers = controllers
+    def __init__(self, controller: Controller, context: Context) -> None:
+        self.controller = controller
         self._context = context
-        self._running: list[tuple[Controller, Deferred[None]]] = []
-        self._stopped = False
+        self._leaving = False
+        """The server has cancelled it. Any other CancelledError is one of the controller's own calls."""
+        self.ended: Deferred[None] = Deferred.fromCoroutine(self._keep())
 
-    def start(self) -> None:
-        """Start all controllers."""
-        for controller in self._controllers:
-            running = Deferred.fromCoroutine(self._keep(controller))
-            running.addErrback(_cancelled)
-            self._running.append((controller, running))
+    def cancel(self) -> None:
+        """Ask it to end."""
+        self._leaving = True
+        self.ended.cancel()
 
-    async def replace(self, controllers: Sequence[Controller]) -> None:
-        """Run these from now on. Those that run already go on; the others end before new ones begin.
+    def _is_leaving(self) -> bool:
+        return self._leaving
 
-        One that does not end within :data:`ENDING` seconds is no longer waited for.
-        """
-        stay, self._running, leaving = [], [], self._running
-        for controller in controllers:
-            same = next((each for each in leaving if each[0] is controller), None)
-            if same is None:
-                stay.append(controller)
-            else:
-                leaving.remove(same)
-                self._running.append(same)
-        for _, running in leaving:
-            running.cancel()
-        for ended in [Deferred.fromCoroutine(self._ended(controller, running)) for controller, running in leaving]:
-            await ended
-        self._controllers = stay
-        if not self._stopped:
-            self.start()
-
-    async def _ended(self, controller: Controller, running: Deferred[None]) -> None:
-        """Wait for the end of a controller that has been cancelled."""
-        ended: Deferred[bool] = Deferred()
-        timer: Timer = self._context.clock.callLater(ENDING, ended.callback, False)
-
-        def over(_: None) -> None:
-            if timer.active():
-                timer.cancel()
-                ended.callback(True)
-
-        running.addCallback(over)
-        if not await ended:
-            self._log.warn(
-                "controller {controller} has been cancelled but has not ended after {seconds} s; those that replace it begin",
-                component=f"controller {_name(controller)}",
-                controller=_name(controller),
-                seconds=ENDING,
-            )
-
-    async def _keep(self, controller: Controller) -> None:
-        delay = FIRST_DELAY
-        short_lives = 0
-        while True:
+    async def _keep(self) -> None:
+        delay, short_lives = FIRST_DELAY, 0
+        while not self._is_leaving():
             began = self._context.clock.seconds()
-            context = self._context.own()
-            error: Exception | None = None
-            try:
-                await controller.run(context)
-            except CancelledError:
-                raise
-            except Exception as raised:  # noqa: BLE001 - a controller is an author's code: whatever it raises, the server goes on
-                error = raised
-            finally:
-                context.stop()  # otherwise its informers would stay, with all their objects
+            error = await self._once()
+            if self._is_leaving():
+                self._tell_end(error)
+                return
             if self._context.clock.seconds() - began > LAST_DELAY:
                 delay, short_lives = FIRST_DELAY, 0
             short_lives += 1
-            self._tell(controller, error, delay, short_lives)
-            await self._context.sleep(delay)
+            self._tell(error, delay, short_lives)
+            await self._pause(delay)
             delay = min(delay * 2, LAST_DELAY)
 
-    def _tell(self, controller: Controller, error: Exception | None, delay: float, times: int) -> None:
+    async def _once(self) -> BaseException | None:
+        """One run; what it raised."""
+        context = self._context.own()
+        try:
+            await self.controller.run(context)
+        except GeneratorExit:  # nobody waits for it any more
+            raise
+        except BaseException as raised:  # noqa: BLE001 - a controller is an author's code: whatever it raises, the server goes on
+            return raised
+        finally:
+            context.stop()  # otherwise its informers would stay, with all their objects
+        return None
+
+    async def _pause(self, seconds: float) -> None:
+        with suppress(CancelledError):  # by the server: nobody else has what is waited for
+            await self._context.sleep(seconds)
+
+    def _tell_end(self, error: BaseException | None) -> None:
+        """Log what a controller raised instead of ending when it was cancelled."""
+        if error is not None and not isinstance(error, CancelledError):
+            name, failure = _name(self.controller), _failure(error)
+            self._log.failure(
+                "controller {controller} failed while it ended",
+                failure,
+                component=f"controller {name}",
+                controller=name,
+            )
+
+    def _tell(self, error: BaseException | None, delay: float, times: int) -> None:
         """Log why a controller is started again. To return is a mistake as well."""
+        name = _name(self.controller)
         details: dict[str, Any] = {
-            "component": f"controller {_name(controller)}",
-            "controller": _name(controller),
+            "component": f"controller {name}",
+            "controller": name,
             "delay": delay,
             "often": "" if times == 1 else f" {times} times in a row",
         }
@@ -133,16 +119,72 @@ class Controllers:
                 **details,
             )
         else:
-            failure: Any = Failure
             self._log.failure(
-                "controller {controller} failed{often} and is started again in {delay} s", failure(error), **details
+                "controller {controller} failed{often} and is started again in {delay} s", _failure(error), **details
+            )
+
+
+class Controllers:
+    """Starts controllers, restarts them, replaces them, and stops them."""
+
+    _log = Logger()
+
+    def __init__(self, controllers: Sequence[Controller], context: Context) -> None:
+        self._controllers = controllers
+        self._context = context
+        self._running: list[_Run] = []
+        self._stopped = False
+
+    def start(self) -> None:
+        """Start all controllers."""
+        for controller in self._controllers:
+            self._running.append(_Run(controller, self._context))
+
+    async def replace(self, controllers: Sequence[Controller]) -> None:
+        """Run these from now on. Those that run already go on; the others end before new ones begin.
+
+        One that does not end within :data:`ENDING` seconds is no longer waited for.
+        """
+        stay, self._running, leaving = [], [], self._running
+        for controller in controllers:
+            same = next((each for each in leaving if each.controller is controller), None)
+            if same is None:
+                stay.append(controller)
+            else:
+                leaving.remove(same)
+                self._running.append(same)
+        for each in leaving:
+            each.cancel()
+        for ended in [Deferred.fromCoroutine(self._ended(each)) for each in leaving]:
+            await ended
+        self._controllers = stay
+        if not self._stopped:
+            self.start()
+
+    async def _ended(self, run: _Run) -> None:
+        """Wait for the end of a controller that has been cancelled."""
+        ended: Deferred[bool] = Deferred()
+        timer: Timer = self._context.clock.callLater(ENDING, ended.callback, False)
+
+        def over(_: None) -> None:
+            if timer.active():
+                timer.cancel()
+                ended.callback(True)
+
+        run.ended.addCallback(over)
+        if not await ended:
+            self._log.warn(
+                "controller {controller} has been cancelled but has not ended after {seconds} s; those that replace it begin",
+                component=f"controller {_name(run.controller)}",
+                controller=_name(run.controller),
+                seconds=ENDING,
             )
 
     def stop(self) -> None:
         """Cancel all controllers; end the informers of plugins, too."""
         self._stopped = True
-        for _, running in self._running:
-            running.cancel()
+        for each in self._running:
+            each.cancel()
         self._context.close()
 
 
@@ -150,5 +192,7 @@ def _name(controller: Any) -> str:
     return type(controller).__name__
 
 
-def _cancelled(failure: Any) -> None:
-    failure.trap(CancelledError)
+def _failure(error: BaseException) -> Failure:
+    untyped: Any = Failure  # Twisted's constructor is not typed
+    made: Failure = untyped(error)
+    return made

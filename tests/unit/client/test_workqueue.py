@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 from twisted.internet.defer import CancelledError, Deferred, succeed
 from twisted.internet.task import Clock
-from twisted.logger import capturedLogs
+from twisted.logger import capturedLogs, formatEvent
 
-from extapi.client.workqueue import FIRST_DELAY, LAST_DELAY, WorkQueue
+from extapi.client.workqueue import FIRST_DELAY, LAST_DELAY, LONGEST_ASKED, TURN, WorkQueue
 from extapi.errors import Conflict, TooManyRequests
 
 
@@ -296,3 +296,114 @@ def test_a_time_that_has_passed_is_now_and_one_that_never_comes_is_not_waited_fo
     queue.add("b")
     assert sorted(done) == ["a"] * runs + ["b"]
     assert clock.getDelayedCalls() == []
+
+
+@pytest.mark.parametrize("error", [CancelledError(), SystemExit(3), KeyboardInterrupt()])
+def test_only_who_runs_the_queue_ends_it(error: BaseException) -> None:
+    """What is cancelled inside of the work, such as a stopped informer's ``wait_synced``, is a failure of its key."""
+    clock = Clock()
+    done: list[Any] = []
+    queue = WorkQueue(clock)
+
+    async def work(key: str) -> None:
+        done.append(key)
+        if done == ["broken"]:
+            raise error
+
+    running = Deferred.fromCoroutine(queue.each(work))
+    with capturedLogs() as logs:
+        queue.add("broken")
+    assert [event["log_failure"].value for event in logs] == [error]
+    queue.add("other")
+    clock.advance(FIRST_DELAY)
+    assert done == ["broken", "other", "broken"]
+    running.addErrback(lambda failure: done.append(failure.type))
+    running.cancel()
+    assert done[3:] == [CancelledError]
+
+
+@pytest.mark.parametrize("raises", [True, False])
+def test_a_worker_that_is_cancelled_ends_when_its_work_does_and_takes_no_other_key(raises: bool) -> None:
+    queue, parting = WorkQueue(Clock()), Deferred[None]()
+    log: list[Any] = []
+
+    async def work(key: str) -> None:
+        log.append(key)
+        try:
+            await Deferred[None]()
+        except CancelledError:
+            await parting
+            if raises:
+                raise
+
+    running = Deferred.fromCoroutine(queue.each(work, workers=2))
+    running.addErrback(lambda failure: log.append(failure.type))
+    for key in "abc":
+        queue.add(key)
+    running.cancel()
+    assert log == ["a", "b"]
+    parting.callback(None)
+    assert log == ["a", "b", CancelledError]
+
+
+def test_a_queue_that_is_stopped_keeps_nothing_and_takes_nothing() -> None:
+    clock = Clock()
+    queue = WorkQueue(clock)
+    queue.add("a")
+    queue.retry("b")
+    queue.add_later("c", 3600)
+    queue.stop()
+    queue.add("d")
+    queue.add_later("e", 60)
+    assert (len(queue), clock.getDelayedCalls(), worker(queue)) == (0, [], [])
+
+
+def test_work_that_waits_for_nothing_leaves_others_their_turn() -> None:
+    clock, runs = Clock(), []
+    queue = WorkQueue(clock)
+
+    async def work(key: str) -> float | None:
+        runs.append(key)
+        clock.rightNow += TURN / 2  # it takes a while, without a pause
+        return None if len(runs) > 100 else 0
+
+    Deferred.fromCoroutine(queue.each(work))
+    queue.add("again")
+    assert len(runs) == 2
+    clock.advance(0)
+    assert len(runs) > 2
+
+
+def test_a_key_that_is_refused_for_minutes_is_told_once_a_minute() -> None:
+    clock = Clock()
+    queue = WorkQueue(clock)
+
+    async def work(key: str) -> None:
+        raise Conflict(f"{key} is not right")
+
+    Deferred.fromCoroutine(queue.each(work))
+    with capturedLogs() as logs:
+        for key in "abc":
+            queue.add(key)
+        clock.pump([0.5] * 126)
+        assert logs == []
+        clock.pump([0.5] * 274)
+    assert [formatEvent(event) for event in logs] == [
+        f"processing a has failed {times} times in a row, the last time with: a is not right; it is retried, as are"
+        " 2 other keys of its queue"
+        for times in (8, 9, 10)
+    ]
+
+
+def test_no_answer_keeps_a_key_away_for_ever() -> None:
+    clock, done = Clock(), []
+    queue = WorkQueue(clock)
+
+    async def work(key: str) -> None:
+        done.append(clock.seconds())
+        raise TooManyRequests("later", retry_after=10**9)
+
+    Deferred.fromCoroutine(queue.each(work))
+    queue.add("a")
+    clock.pump([1] * 301)
+    assert done == [0, LONGEST_ASKED]

@@ -6,9 +6,9 @@ from typing import Any, cast
 
 import pytest
 from twisted.internet.defer import CancelledError, Deferred
-from twisted.logger import ILogObserver, formatEvent, globalLogPublisher
+from twisted.logger import ILogObserver, capturedLogs, formatEvent, globalLogPublisher
 
-from extapi import Context, EventRecorder, Informer
+from extapi import Context, EventRecorder, Informer, WorkQueue
 from extapi.api.user import User
 from extapi.testing import serve
 from tests.unit.verbs.sample import GROUP, WIDGETS, Shop, shop, widget
@@ -196,3 +196,79 @@ def test_informers_of_every_client_end_with_the_run_and_recorders_stay() -> None
             with pytest.raises(CancelledError):
                 server.run(informer.wait_synced())
         assert following.recorders[0] is following.recorders[1]
+
+
+class Broken:
+    """Ends by something that looks like the server's own cancel, or like the end of the process."""
+
+    each_process = True
+
+    def __init__(self, error: BaseException | None) -> None:
+        self.error = error
+        self.runs = 0
+
+    async def run(self, context: Context) -> None:
+        self.runs += 1
+        if self.error is not None:
+            raise self.error
+        informer = context.informer(*WIDGET)
+        informer.stop()
+        await informer.wait_synced()
+
+
+@pytest.mark.parametrize("error", [None, CancelledError(), SystemExit(1), KeyboardInterrupt()])
+def test_only_the_server_ends_a_controller(error: BaseException | None) -> None:
+    broken = Broken(error)
+    with capturedLogs() as logs, serve(shop(controllers=[broken])) as server:
+        server.advance(0.6)
+        assert broken.runs == 2
+    told = [formatEvent(event) for event in logs if "controller" in event]
+    assert told[0] == "controller Broken failed and is started again in 0.5 s"
+
+
+class Swallowing:
+    """Ends in another way than asked when it is cancelled."""
+
+    def __init__(self, error: Exception | None) -> None:
+        self.error = error
+        self.runs = 0
+
+    async def run(self, context: Context) -> None:
+        self.runs += 1
+        try:
+            await context.sleep(3600)
+        except Exception:  # noqa: BLE001 - as authors write it; a CancelledError is one
+            if self.error is not None:
+                raise self.error from None
+
+
+@pytest.mark.parametrize(("error", "told"), [(None, 0), (RuntimeError("while it ended"), 1)])
+def test_a_controller_that_was_cancelled_does_not_begin_anew(error: Exception | None, told: int) -> None:
+    swallowing = Swallowing(error)
+    with capturedLogs() as logs, serve(shop(controllers=[swallowing])) as server:
+        server.run(server.server.replace_api(shop(), shop(controllers=[swallowing])))
+        server.advance(5)
+        assert swallowing.runs == 1
+    lines = [formatEvent(event) for event in logs if "controller" in event]
+    assert lines == ["controller Swallowing failed while it ended"] * told
+
+
+class Delaying:
+    """Asks for a key in two seconds, and fails before."""
+
+    def __init__(self) -> None:
+        self.queues: list[WorkQueue] = []
+
+    async def run(self, context: Context) -> None:
+        self.queues.append(context.queue())
+        self.queues[-1].add_later("a", 2)
+        await context.sleep(1)
+        raise RuntimeError("the author's mistake")
+
+
+def test_what_a_controller_had_queued_ends_with_the_run() -> None:
+    delaying = Delaying()
+    with serve(shop(controllers=[delaying])) as server:
+        server.advance(3)
+        delaying.queues[0].add("b")
+        assert len(delaying.queues[0]) == 0

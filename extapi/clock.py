@@ -6,6 +6,7 @@ Twisted's IReactorTime, written so that a type checker understands it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from math import isnan
 from typing import Any, Protocol, TypeVar
 
 from twisted.internet.defer import CancelledError, Deferred
@@ -84,14 +85,22 @@ async def in_time(clock: Clock, seconds: float, work: Deferred[T]) -> T:
 
 
 async def sleep(clock: Clock, seconds: float) -> None:
-    """Wait ``seconds`` seconds; cancelling the wait cancels the timer."""
+    """Wait ``seconds`` seconds; cancelling the wait cancels the timer.
+
+    A time that has passed, which a reactor refuses, is not waited for, as by ``time.Sleep`` of Go.
+
+    Raises:
+        ValueError: ``seconds`` is not a number (NaN).
+    """
+    if isnan(seconds):
+        raise ValueError("a delay is a number of seconds, not NaN")
     timer: Timer
 
     def cancelled(_: Deferred[None]) -> None:
         timer.cancel()
 
     waiting: Deferred[None] = Deferred(cancelled)
-    timer = clock.callLater(seconds, waiting.callback, None)
+    timer = clock.callLater(max(seconds, 0), waiting.callback, None)
     await waiting
 
 

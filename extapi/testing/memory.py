@@ -33,6 +33,7 @@ from extapi.server.rights import AuthorsClient
 from extapi.server.server import RequestAuth, Server
 from extapi.storage.base import Backend
 from extapi.storage.memory import MemoryBackend
+from extapi.testing.clock import ManualClock
 
 T = TypeVar("T")
 
@@ -138,7 +139,7 @@ class InMemoryServer:
 
     Args:
         api: The API to serve.
-        clock: The time; by default a new clock.
+        clock: The time; by default a new clock, which refuses what a reactor refuses, such as a negative delay.
         authorizer: Decides what users may do; by default everything.
         backend: The store; by default a new one in memory.
         builtin: See :class:`extapi.server.server.Server`.
@@ -170,7 +171,7 @@ class InMemoryServer:
         cluster: Sequence[Group] = (),
     ) -> None:
         if clock is None:
-            clock = Clock()
+            clock = ManualClock()
             clock.advance(START)
         self.clock = clock
         self.backend = backend or MemoryBackend(clock)

@@ -2,10 +2,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.task import Clock
 
 from extapi.clock import Late, in_slices, in_time, sleep, stop_timer
+from extapi.privatereactor import drive, private_reactor
 
 
 def test_sleep_ends_when_its_time_has_passed() -> None:
@@ -25,6 +27,17 @@ def test_a_cancelled_sleep_leaves_no_timer() -> None:
     sleeping.cancel()
     assert results[0].check(CancelledError)
     assert clock.getDelayedCalls() == []
+
+
+@pytest.mark.parametrize("seconds", [-0.5, float("-inf"), 0])
+def test_a_time_that_has_passed_is_not_waited_for(seconds: float) -> None:
+    with private_reactor() as reactor:  # it asserts that no delay is negative
+        drive(reactor, sleep(reactor, seconds))
+
+
+def test_not_a_number_is_no_time_to_sleep() -> None:
+    with pytest.raises(ValueError, match="a delay is a number of seconds, not NaN"):
+        sleep(Clock(), float("nan")).send(None)
 
 
 def test_a_timer_is_stopped_unless_it_is_over() -> None:

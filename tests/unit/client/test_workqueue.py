@@ -212,11 +212,11 @@ def test_a_key_comes_back_no_sooner_than_the_server_asks_for() -> None:
 
 
 def test_a_key_waits_once_and_until_the_earliest_of_its_times() -> None:
-    """As in client-go's ``TestDeduping``, which adds at 50, 70 and 30 ms."""
+    """As in client-go's ``TestDeduping``, which adds at 50 and 70, and at 50 and 30 ms."""
     clock = Clock()
     queue = WorkQueue(clock)
     got = worker(queue)
-    for seconds in (50, 70, 30):
+    for seconds in (50, 30, 70):
         queue.add_later("a", seconds)
     assert len(clock.getDelayedCalls()) == 1
     clock.advance(29)

@@ -9,8 +9,9 @@ from twisted.internet.defer import Deferred
 from twisted.logger import capturedLogs
 
 from extapi import Api, DynamicClient, Group, Kind, Version
+from extapi.client.eventsink import QUEUED, RETRY, TRIES
 from extapi.client.kube import Client
-from extapi.client.recorder import FINISH, KNOWN, QUEUED, REFRESH, RETRY, SPAM_BURST, TRIES, EventRecorder
+from extapi.client.recorder import FINISH, KNOWN, REFRESH, SPAM_BURST, EventRecorder
 from extapi.client.transport import ClientRequest, TransportError
 from extapi.testing import InMemoryServer, serve
 from tests.unit.client.building import now

@@ -5,6 +5,7 @@ Pure. Knows neither when a series ends nor how it is written.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -14,6 +15,8 @@ from extapi.client.kube import Obj
 
 NOTE, WORD = 1024, 128
 """Bytes in a note, and in a reason, action or instance (``pkg/apis/core/validation/events.go``)."""
+
+_HALF = re.compile("[\ud800-\udfff]")
 
 
 @dataclass(eq=False, slots=True)
@@ -84,7 +87,11 @@ def identity(about: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
     return tuple(item for item in about.items() if item[0] != "resourceVersion")
 
 
-def cut(text: str, limit: int) -> str:
-    """At most ``limit`` bytes."""
-    data = text.encode("utf-8", "replace")
+def cut(text: object, limit: int) -> str:
+    """At most ``limit`` bytes, in characters: half of a surrogate pair, as in a file name that is not UTF-8, is replaced.
+
+    Source: ``encoding/json`` appendString, which replaces what is not UTF-8.
+    """
+    text = _HALF.sub("\ufffd", str(text))
+    data = text.encode()
     return text if len(data) <= limit else data[: limit - 3].decode("utf-8", "ignore") + "..."

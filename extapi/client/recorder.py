@@ -78,15 +78,29 @@ class EventRecorder:
         """
         self._record("Warning", regarding, reason, action, note, related)
 
+    async def close(self) -> None:
+        """Write the events that wait, each with one more try, for a few seconds at most; then stop."""
+        self._end()
+        await self._sink.close()
+
     def stop(self) -> None:
-        """Stop writing events."""
+        """Stop writing events at once."""
+        self._end()
+        self._sink.stop()
+
+    def _end(self) -> None:
         self._stopped = True
         if self._sweeping is not None:
             self._sweeping.cancel()
             self._sweeping = None
-        self._sink.stop()
 
     def _record(self, kind: str, regarding: Obj, reason: str, action: str, note: str, related: Obj | None) -> None:
+        try:
+            self._observe(kind, regarding, reason, action, note, related)
+        except Exception:  # noqa: BLE001 - what an author hands over may be anything, and recording never fails
+            self._log.failure("an event of {component} was dropped: it cannot be read", component=self._component)
+
+    def _observe(self, kind: str, regarding: Obj, reason: str, action: str, note: str, related: Obj | None) -> None:
         about, also = reference(regarding), reference(related or {})
         if not (about.get("kind") and about.get("name") and reason and action):
             self._log.error(

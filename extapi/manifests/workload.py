@@ -23,8 +23,8 @@ _DELAY = 5
 kube-apiserver sends no requests to a single pod once it is told to stop; a delay would only hold up its successor, unless that
 has been started before.
 """
-_SPARE = 5
-"""Seconds between the end of requests in flight and the kubelet's grace period."""
+_SPARE = 10
+"""Seconds between the end of requests in flight and the kubelet's grace period: controllers end, and their events are written."""
 
 
 def namespace(settings: ManifestSettings) -> Obj:

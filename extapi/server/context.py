@@ -8,6 +8,8 @@ from random import Random
 from typing import Protocol
 from weakref import WeakSet
 
+from twisted.internet.defer import Deferred
+
 from extapi.api.user import User
 from extapi.client.dynamic import DynamicClient
 from extapi.client.kube import Client, ResourceName
@@ -126,11 +128,11 @@ class Context(DynamicClient):
         if self._cluster is not None:
             self._cluster.stop()
 
-    def close(self) -> None:
-        """End all informers and recorders."""
+    async def close(self) -> None:
+        """End all informers and queues, then the recorders, when they have written the events that wait."""
         self.stop()
-        for recorder in self._recorders.values():
-            recorder.stop()
+        for closing in [Deferred.fromCoroutine(recorder.close()) for recorder in self._recorders.values()]:
+            await closing
 
 
 def followed(context: Context) -> list[tuple[ResourceName, bool]]:

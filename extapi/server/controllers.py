@@ -180,12 +180,12 @@ class Controllers:
                 seconds=ENDING,
             )
 
-    def stop(self) -> None:
-        """Cancel all controllers; end the informers of plugins, too."""
+    async def stop(self) -> None:
+        """Cancel all controllers; end the informers of plugins, too. Returns when the events of all have been written."""
         self._stopped = True
         for each in self._running:
             each.cancel()
-        self._context.close()
+        await self._context.close()
 
 
 def _name(controller: Any) -> str:

@@ -118,7 +118,7 @@ class ElectedControllers:
         await self.resign()
         self._all = []
         await self._apply()
-        self._running.stop()
+        await self._running.stop()
 
     def families(self) -> Iterator[Family]:
         """Whether this process leads.

@@ -115,7 +115,7 @@ class WebhookServer:
         if self._controllers is not None:
             await self._controllers.stop()
         if self._context is not None:
-            self._context.close()
+            await self._context.close()
 
     def _unready(self) -> str:
         """Why plugins cannot be asked: one whose informer has not listed would refuse what is right."""

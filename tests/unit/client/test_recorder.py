@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
+import os
 from typing import Any
 
 import pytest
 from twisted.internet.defer import Deferred
-from twisted.logger import capturedLogs
+from twisted.logger import capturedLogs, formatEvent
 
 from extapi import Api, DynamicClient, Group, Kind, Version
-from extapi.client.eventsink import QUEUED, RETRY, TRIES
+from extapi.client.eventsink import DELIVERY, QUEUED, RETRY, TRIES, WRITERS
 from extapi.client.kube import Client
 from extapi.client.recorder import FINISH, KNOWN, REFRESH, SPAM_BURST, EventRecorder
 from extapi.client.transport import ClientRequest, TransportError
@@ -287,3 +289,115 @@ def test_a_component_is_a_qualified_name() -> None:
     client = DynamicClient(Client(cluster.kubernetes), cluster.clock, lambda: 0.0)
     with pytest.raises(ValueError, match="the component 'my stove' is not a qualified name"):
         EventRecorder(client, "my stove", "i", clock=cluster.clock, jitter=lambda: 0.0)
+
+
+def pots(number: int) -> list[dict[str, Any]]:
+    return [{"kind": "Pot", "metadata": {"name": f"p{each}", "namespace": "kitchen"}} for each in range(number)]
+
+
+def names(cluster: Cluster) -> list[str]:
+    """The objects of the events that were written, in order."""
+    return [json.loads(request.body or b"")["regarding"]["name"] for request in cluster.kubernetes.requests]
+
+
+def test_what_is_no_character_is_replaced_as_go_does_it() -> None:
+    """Go's encoding/json writes each byte that is not UTF-8 as U+FFFD."""
+    cluster = Cluster(lambda _: Answer(201, {}))
+    cluster.recorder.warning(POT, "Failed", "Cook", "cannot read " + os.fsdecode(b"\xff"))
+    (request,) = cluster.kubernetes.requests
+    assert json.loads(request.body or b"")["note"] == "cannot read \ufffd"
+
+
+@pytest.mark.parametrize("uid", ["\udcff", {1, 2}, float("nan")])
+def test_an_event_that_cannot_be_written_is_dropped_alone(uid: Any) -> None:
+    cluster = Cluster(lambda _: Answer(201, {}))
+    odd = {"kind": "Pot", "metadata": {"name": "odd", "namespace": "kitchen", "uid": uid}}
+    with capturedLogs() as logs:
+        for pot in (*pots(1), odd, *pots(2)[1:]):
+            cluster.recorder.normal(pot, "Stirred", "Cook", "stirred it")
+    assert names(cluster) == ["p0", "p1"]
+    assert len([event for event in logs if "dropped" in event["log_format"]]) == 1
+
+
+@pytest.mark.parametrize("about", [None, "pot", {"kind": "Pot", "metadata": "odd"}])
+def test_recording_does_not_fail_the_controller(about: Any) -> None:
+    cluster = Cluster(lambda _: Answer(201, {}))
+    with capturedLogs() as logs:
+        cluster.recorder.normal(about, "Stirred", "Cook", "stirred it")
+    assert [formatEvent(event) for event in logs] == ["an event of stove was dropped: it cannot be read"]
+
+
+def test_what_waits_at_the_end_is_written() -> None:
+    """As client-go's recorder does it, for which ``Shutdown`` waits."""
+    pending: list[Deferred[Answer]] = []
+
+    def react(_: ClientRequest) -> Deferred[Answer]:
+        pending.append(Deferred())
+        return pending[-1]
+
+    cluster = Cluster(react)
+    for pot in pots(20):
+        cluster.recorder.normal(pot, "Stirred", "Cook", "stirred it")
+    closing = Deferred.fromCoroutine(cluster.recorder.close())
+    while pending:
+        assert not closing.called
+        assert len(pending) <= WRITERS
+        cluster.clock.advance(DELIVERY / 30)
+        pending.pop(0).callback(Answer(201, {}))
+    assert closing.called
+    assert sorted(names(cluster)) == sorted(f"p{each}" for each in range(20))
+    assert cluster.clock.getDelayedCalls() == []
+    with capturedLogs() as logs:
+        cluster.recorder.normal(POT, "Salted", "Cook", "salted it")
+    assert (len(cluster.kubernetes.requests), len(logs)) == (20, 1)
+
+
+def test_an_event_is_not_written_by_two_at_a_time() -> None:
+    """It would be made twice, and the second answer is that it exists: the count would be lost."""
+    first: Deferred[Answer] = Deferred()
+    answers = iter([first])
+    cluster = Cluster(lambda _: next(answers, Answer(200, {})))
+    cluster.recorder.normal(POT, "Stirred", "Cook", "stirred it")
+    cluster.recorder.normal(POT, "Stirred", "Cook", "stirred it")
+    closing = Deferred.fromCoroutine(cluster.recorder.close())
+    assert len(cluster.kubernetes.requests) == 1
+    first.callback(Answer(201, {}))
+    assert [request.method for request in cluster.kubernetes.requests] == ["POST", "PATCH"]
+    assert closing.called
+
+
+def test_while_the_cluster_is_away_each_event_is_tried_once_more_at_the_end() -> None:
+    cluster = Cluster(lambda _: TransportError("no route"))
+    for pot in pots(3):
+        cluster.recorder.normal(pot, "Stirred", "Cook", "stirred it")
+    assert names(cluster) == ["p0"]
+    with capturedLogs() as logs:
+        closing = Deferred.fromCoroutine(cluster.recorder.close())
+    assert (closing.called, sorted(names(cluster))) == (True, ["p0", "p0", "p1", "p2"])
+    assert [event["why"] for event in logs if "why" in event] == ["it could not be written: no route"] * 2
+    assert cluster.clock.getDelayedCalls() == []
+
+
+def test_a_cluster_that_does_not_answer_holds_up_no_end() -> None:
+    cluster = Cluster(lambda _: Deferred())
+    for pot in pots(20):
+        cluster.recorder.normal(pot, "Stirred", "Cook", "stirred it")
+    with capturedLogs() as logs:
+        closing = Deferred.fromCoroutine(cluster.recorder.close())
+        ended = []
+        for seconds in (DELIVERY - 0.1, 0.1):
+            cluster.clock.advance(seconds)
+            ended.append(closing.called)
+    assert ended == [False, True]
+    assert [formatEvent(event) for event in logs] == [
+        "20 events of stove dropped: they could not be written within 4 s of the end"
+    ]
+    assert (len(cluster.kubernetes.requests), cluster.clock.getDelayedCalls()) == (WRITERS, [])
+
+
+def test_a_page_of_a_load_balancer_does_not_mean_that_a_group_is_missing() -> None:
+    answers = iter([Answer(404, b"<html>404</html>"), Answer(404, b"<html>404</html>")])
+    cluster = Cluster(lambda _: next(answers, Answer(201, {})))
+    for pot in pots(2):
+        cluster.recorder.normal(pot, "Stirred", "Cook", "stirred it")
+    assert [request.path for request in cluster.kubernetes.requests] == [EVENTS, CORE, EVENTS]

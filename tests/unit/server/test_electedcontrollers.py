@@ -9,12 +9,14 @@ import pytest
 from twisted.internet.defer import CancelledError, Deferred
 
 from extapi import Api, Context, Group
+from extapi.client.eventsink import DELIVERY
 from extapi.client.kube import Client
 from extapi.client.leaderelection import Election, LeaderElector
 from extapi.controlplane.kinds.leases import LEASE
 from extapi.server.controllers import Controller
 from extapi.server.electedcontrollers import Begin, ElectedControllers, End, NeverLeads
 from extapi.testing import InMemoryServer, serve
+from tests.unit.client.kubernetes import Answer, Kubernetes
 
 PATH = "/apis/coordination.k8s.io/v1/namespaces/default/leases"
 
@@ -209,3 +211,28 @@ def test_authors_are_told_who_leads(plane: InMemoryServer) -> None:
     assert told == [("one", True), ("one", False), ("two", True)]
     plane.run(one.stop())
     plane.run(two.stop())
+
+
+class Parting:
+    """Records an event when it is cancelled."""
+
+    async def run(self, context: Context) -> None:
+        try:
+            await context.sleep(3600)
+        finally:
+            about = {"kind": "Pot", "metadata": {"name": "soup"}}
+            context.recorder("example.com/stove").normal(about, "Ended", "End", "it ended")
+
+
+def test_a_server_ends_when_the_events_of_its_controllers_are_written(plane: InMemoryServer) -> None:
+    answer: Deferred[Answer] = Deferred()
+    cluster = Kubernetes(lambda _: answer)
+    context = Context(plane.server.transport(), plane.clock, Random(0), Client(cluster))  # noqa: S311 - for delays
+    one = ElectedControllers([Parting()], context)
+    one.start()
+    stopping = Deferred.fromCoroutine(one.stop())
+    plane.clock.advance(DELIVERY / 2)
+    ended = [stopping.called]
+    answer.callback(Answer(201, {}))
+    ended.append(stopping.called)
+    assert (ended, len(cluster.requests)) == ([False, True], 1)

@@ -51,6 +51,9 @@ class GarbageCollector:
         collection = GarbageCollection(context)
         try:
             await collection.run()
+        except CancelledError:
+            await collection.close()
+            raise
         finally:
             collection.stop()
 
@@ -120,6 +123,10 @@ class GarbageCollection:
         while not self._monitors.synced and self._context.clock.seconds() < deadline:
             await self._context.sleep(STEP)
         await self._queue.each(self._work, workers=WORKERS)
+
+    async def close(self) -> None:
+        """Write the events that wait."""
+        await self._recorder.close()
 
     def stop(self) -> None:
         """End everything that would go on by itself."""

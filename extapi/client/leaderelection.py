@@ -179,21 +179,42 @@ class LeaderElector:
 
     async def _run(self) -> None:
         while not self._stopping:
-            await self._acquire()
-            self._log.info("leading by the Lease {lease} as {identity}", identity=self._me, lease=self._where)
-            self.is_leading = True
             try:
-                self._started_leading()
-                await self._renew()
-                self._log.warn(
-                    "leading no more as {identity}: the Lease {lease} was not renewed",
+                await self._acquire()
+                await self._lead()
+            except (
+                Exception
+            ):  # also a CancelledError that is not of stop(): a process that competes no more would be missed
+                if self._is_stopping():
+                    raise
+                self._log.failure(
+                    "{identity} competes again for the Lease {lease}: the election failed",
                     identity=self._me,
                     lease=self._where,
                 )
-            finally:
-                self.is_leading, self._ending = False, True
+                await sleep(self._clock, self._election.retry_period)
+
+    async def _lead(self) -> None:
+        """One term."""
+        self._log.info("leading by the Lease {lease} as {identity}", identity=self._me, lease=self._where)
+        self.is_leading = True
+        try:
+            self._started_leading()
+            await self._renew()
+            self._log.warn(
+                "leading no more as {identity}: the Lease {lease} was not renewed",
+                identity=self._me,
+                lease=self._where,
+            )
+        finally:
+            self.is_leading, self._ending = False, True
+            try:
                 await self._stopped_leading()
+            finally:
                 self._ending = False
+
+    def _is_stopping(self) -> bool:
+        return self._stopping
 
     async def _acquire(self) -> None:
         """Try until the Lease is held."""

@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from twisted.internet.defer import Deferred
+from twisted.internet.defer import CancelledError, Deferred
+from twisted.logger import capturedLogs
 
 from extapi import Api, Group
 from extapi.api.timestamp import format_micro_timestamp
@@ -254,3 +255,51 @@ def test_durations(durations: tuple[float, float, float], found: list[str]) -> N
 
 def test_the_path() -> None:
     assert LEASES.path("default", "pizza") == f"{PATH}/pizza"
+
+
+def test_only_a_stop_ends_the_competition(plane: InMemoryServer) -> None:
+    """A call that something else has cancelled must not leave the process without a candidate, before a term nor in one."""
+    one = Candidate(plane, "one")
+
+    def cancelled(_: ClientRequest) -> None:
+        if len(one.network.requests) in {4, 5, 6, 9}:
+            raise CancelledError
+
+    one.network.before = cancelled
+    with capturedLogs() as logs:
+        for _ in range(20):
+            plane.clock.advance(2)
+    assert [event["log_failure"].type for event in logs if "log_failure" in event] == [CancelledError] * 4
+    assert one.elector.is_leading
+    assert one.terms == ["started", "stopped", "started", "stopped", "started"]
+    stopping = Deferred.fromCoroutine(one.elector.stop())
+    assert stopping.called
+
+
+def test_a_term_that_cannot_begin_or_end_is_no_end_of_the_competition(plane: InMemoryServer) -> None:
+    terms: list[str] = []
+
+    def started() -> None:
+        terms.append("started")
+        if len(terms) < 3:
+            raise RuntimeError("it does not begin")
+
+    async def stopped() -> None:
+        terms.append("stopped")
+        if len(terms) < 3:
+            raise RuntimeError("it does not end")
+
+    elector = LeaderElector(
+        Client(Network(plane)),
+        Election(name="pizza", namespace="default", identity="one"),
+        clock=plane.clock,
+        timer=plane.clock.seconds,
+        jitter=lambda: 0.0,
+        started=started,
+        stopped=stopped,
+    )
+    elector.start()
+    plane.clock.advance(2)
+    assert (terms, elector.is_leading) == (["started", "stopped", "started"], True)
+    stopping = Deferred.fromCoroutine(elector.stop())
+    assert (terms[3:], stopping.called) == (["stopped"], True)

@@ -132,7 +132,9 @@ class FeedLog:
                 await self._apply_list(await self._answered(self._feed.list(request)), asked)
         except FeedError as error:
             raise self.failed(f"list: {error}") from None
-        except Exception as error:
+        except GeneratorExit:  # nobody waits for it any more
+            raise
+        except BaseException as error:  # an author's code may also exit
             failure: Failure = Failure()  # type: ignore[no-untyped-call]  # Twisted's
             raise self.failed("list raised an exception", failure) from error
 

@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from typing import Protocol
 
 from twisted.internet.defer import Deferred, DeferredLock
+from twisted.logger import Logger
 
 from extapi.server.context import Context
 from extapi.server.controllers import Controller, Controllers
@@ -79,6 +80,8 @@ class ElectedControllers:
         elector: Makes the candidate; None: this process always leads.
     """
 
+    _log = Logger()
+
     def __init__(self, controllers: Sequence[Controller], context: Context, elector: MakeElector | None = None) -> None:
         self._all = list(controllers)
         self._leader = context.leader
@@ -93,7 +96,7 @@ class ElectedControllers:
 
     def start(self) -> None:
         """Run those that run everywhere, and compete for the others; without an election, run all."""
-        Deferred.fromCoroutine(self._apply())
+        self._change()
         if self._elector is not None and self._resigning is None:
             self._elector.start()
 
@@ -137,11 +140,17 @@ class ElectedControllers:
 
     def _begin(self) -> None:
         self._leader.change(leads=True)
-        Deferred.fromCoroutine(self._apply())
+        self._change()
 
     async def _end(self) -> None:
         self._leader.change(leads=False)
         await self._apply()
+
+    def _change(self) -> None:
+        """See :meth:`_apply`; nobody waits for it."""
+        Deferred.fromCoroutine(self._apply()).addErrback(
+            lambda failure: self._log.failure("the controllers that should run could not be started", failure)
+        )
 
     async def _apply(self) -> None:
         """Let those run that should run now."""

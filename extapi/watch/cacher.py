@@ -217,16 +217,17 @@ class Cacher:
                 if not self._filled_once:
                     await self._fill()
                 await self._follow()
-            except CancelledError:
-                return
             except Unavailable as error:
                 # A private log is that of an author's code, which starts over itself.
                 resume = self._filled_once and not self._position.private
                 self._log.warn("the log of the store broke off: {error}", error=error)
             except (Compacted, Future) as error:
                 self._log.warn("the log of the store broke off: {error}", error=error)
-            except Exception:  # noqa: BLE001 -- whatever a backend raises, the server keeps trying
-                self._log.failure("the log of the store broke off")
+            except GeneratorExit:  # nobody waits for it any more
+                raise
+            except BaseException as error:  # noqa: BLE001 -- whatever a backend raises, the server keeps trying
+                if not (self._stopping and isinstance(error, CancelledError)):
+                    self._log.failure("the log of the store broke off")
             if self._stopping:
                 return
             if resume:

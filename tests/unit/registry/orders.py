@@ -57,7 +57,7 @@ class Orders:
         self.lists = 0
         self.hangs = False
         """Whether ``list`` never returns."""
-        self.broken: Exception | None = None
+        self.broken: BaseException | None = None
         """What ``list`` raises."""
         self.gives: Any = None
         """What ``list`` returns instead of the rows."""
@@ -95,7 +95,7 @@ class Orders:
             while True:
                 while self._queue:
                     change = self._queue.pop(0)
-                    if isinstance(change, Exception):
+                    if isinstance(change, BaseException):
                         raise change
                     if change == "end":
                         return

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from twisted.internet.defer import Deferred
+from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.task import Clock
 
 from extapi.registry import feedlog
@@ -79,6 +79,24 @@ def test_a_feed_that_fails_again_and_again_is_asked_ever_more_rarely() -> None:
         orders.broken = None
         server.advance(11)
         assert status(server) == 200
+
+
+@pytest.mark.parametrize("error", [CancelledError(), SystemExit(1)])
+def test_only_the_server_ends_a_feed(error: BaseException) -> None:
+    """A call that something else has cancelled in the author's code, or its exit, ended the kind's log for ever."""
+    orders = Orders()
+    with served(orders) as server:
+        orders.broken = error
+        orders.push(RELIST)
+        server.advance(1)
+        orders.broken = None
+        orders.push(error)
+        server.advance(11)
+        assert status(server) == 200
+        stream = server.watch(ORDERS)
+        orders.push(order("late"))
+        server.advance(0.1)
+        assert [obj["metadata"]["name"] for _, obj in stream.events] == ["late"]
 
 
 def test_a_feed_that_fails_once_followed_is_asked_ever_more_rarely() -> None:

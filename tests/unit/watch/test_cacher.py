@@ -278,7 +278,7 @@ def test_retry_after_grows_with_the_time_down(kitchen: Kitchen) -> None:
     assert waits == [1, 1, 3, 6, 11, 20, 30, 30]
 
 
-@pytest.mark.parametrize("error", [Unavailable("not yet"), ZeroDivisionError("a bug of the store")])
+@pytest.mark.parametrize("error", [Unavailable("not yet"), ZeroDivisionError("a bug of the store"), CancelledError()])
 def test_the_start_waits_for_a_store_that_is_not_there_yet(kitchen: Kitchen, error: Exception) -> None:
     backend = faulty(kitchen)
     backend.down = error

@@ -228,7 +228,18 @@ class Informer:
         self._version = version or self._version
 
     def _kept(self, obj: Obj) -> Obj:
-        return obj if self._transform is None else self._transform(obj)
+        """What is kept of an object: all of it, if the transform fails for it, since the other objects have to arrive, too."""
+        if self._transform is None:
+            return obj
+        try:
+            return self._transform(obj)
+        except BaseException:  # noqa: BLE001 - a foreign callback
+            self._log.failure(
+                "the transform of the informer of {resource} failed; {key} is kept as a whole",
+                resource=self._resource.resource,
+                key="/".join(filter(None, _key(obj))),
+            )
+            return obj
 
     def _put(self, obj: Obj) -> None:
         key = _key(obj)
@@ -248,7 +259,7 @@ class Informer:
             return
         try:
             self._on_change(kind, obj)
-        except Exception:  # noqa: BLE001 - a foreign callback
+        except BaseException:  # noqa: BLE001 - a foreign callback
             self._log.failure(
                 "the on_change callback of the informer of {resource} failed", resource=self._resource.resource
             )

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from twisted.internet.defer import CancelledError, Deferred
+from twisted.logger import capturedLogs, formatEvent
 
 from extapi.client.informer import LAST_DELAY, Informer
 from extapi.client.kube import Client, ResourceName
@@ -234,9 +235,10 @@ def test_stopped_before_it_is_in_step() -> None:
     assert len(cluster.queries) == 1
 
 
-def test_a_listener_that_fails_stops_nothing() -> None:
+@pytest.mark.parametrize("error", [RuntimeError("listener"), CancelledError(), SystemExit(1)])
+def test_a_listener_that_fails_stops_nothing(error: BaseException) -> None:
     def broken(kind: str, obj: Any) -> None:
-        raise RuntimeError("listener")
+        raise error
 
     cluster = Cluster()
     cluster.lists_these(5, _pod("a", 1))
@@ -298,6 +300,29 @@ def test_only_what_is_left_of_an_object_is_kept() -> None:
     watch.send("ADDED", {**_pod("b", 7), "spec": {"large": True}})
     assert cluster.changes == [("ADDED", "a@3"), ("MODIFIED", "a@6"), ("ADDED", "b@7")]
     assert sorted(informer.items(), key=str) == [_pod("a", 6), _pod("b", 7)]
+    informer.stop()
+
+
+@pytest.mark.parametrize("error", [KeyError("spec"), CancelledError(), SystemExit(1)])
+def test_an_object_for_which_the_transform_fails_does_not_keep_the_others_away(error: BaseException) -> None:
+    cluster = Cluster()
+    cluster.lists_these(5, _pod("odd", 2), {**_pod("a", 3), "spec": {"large": True}})
+    watch = cluster.stream()
+
+    def transform(obj: Any) -> Any:
+        if obj["metadata"]["name"] == "odd":
+            raise error
+        return {"metadata": obj["metadata"]}
+
+    informer = cluster.informer(transform=transform)
+    with capturedLogs() as logs:
+        informer.start()
+        watch.send("MODIFIED", _pod("odd", 6))
+        watch.send("DELETED", _pod("odd", 7))
+    assert cluster.changes == [("ADDED", "odd@2"), ("ADDED", "a@3"), ("MODIFIED", "odd@6"), ("DELETED", "odd@7")]
+    assert list(informer.items()) == [_pod("a", 3)]
+    told = [formatEvent(event) for event in logs if "log_failure" in event]
+    assert told == ["the transform of the informer of pods failed; ns/odd is kept as a whole"] * 3
     informer.stop()
 
 

@@ -15,7 +15,7 @@ from extapi.admission.policies import params, servedtypes, typechecking, validat
 from extapi.api import requestselectors
 from extapi.authentication import bundle, tokenreview
 from extapi.authorization import impersonation, subjectaccessreview
-from extapi.client import fairqueue, limited, recorder, upstream, webhookcall
+from extapi.client import eventsink, fairqueue, limited, recorder, upstream, webhookcall, workqueue
 from extapi.codec import jsonpatch, patches, strictjson, warnings, yamlnodes
 from extapi.controlplane.access import rules, tokenreviews
 from extapi.controlplane.aggregator import proxy, remote
@@ -157,7 +157,9 @@ BOUNDS = {
     f"{subjectaccessreview.REFUSALS_PER_SECOND:g} per second; for {count(subjectaccessreview.USERS)} users",
     "requests of your code to the cluster": f"{limited.QPS:g} per second, {limited.BURST:g} at once; "
     f"{limited.RUNNING} without a response yet; {count(limited.WAITING)} wait, up to {seconds(limited.PATIENCE)}",
-    "events of a recorder waiting to be written": count(recorder.QUEUED),
+    "wait of a queue's key for which the cluster asks": minutes(workqueue.LONGEST_ASKED),
+    "events of a recorder waiting to be written": count(eventsink.QUEUED),
+    "writing the events that wait when the server stops": f"{seconds(eventsink.DELIVERY)}, {eventsink.WRITERS} at a time, each once",
     "new events about one object": f"{recorder.SPAM_BURST:g} at once, then 1 per {minutes(1 / recorder.SPAM_RATE)}; for "
     f"{count(recorder.KNOWN)} objects",
     "writes waiting for the disk": f"{count(group.WAITING)}; {size(group.WAITING_BYTES)}",

@@ -43,10 +43,9 @@ class Controller(Protocol):
 class _Run:
     """A controller that runs, again and again, until the server cancels it."""
 
-    _log = Logger()
-
-    def __init__(self, controller: Controller, context: Context) -> None:
+    def __init__(self, controller: Controller, context: Context, log: Logger) -> None:
         self.controller = controller
+        self._log = log
         self._context = context
         self._leaving = False
         """The server has cancelled it. Any other CancelledError is one of the controller's own calls."""
@@ -138,7 +137,7 @@ class Controllers:
     def start(self) -> None:
         """Start all controllers."""
         for controller in self._controllers:
-            self._running.append(_Run(controller, self._context))
+            self._running.append(_Run(controller, self._context, self._log))
 
     async def replace(self, controllers: Sequence[Controller]) -> None:
         """Run these from now on. Those that run already go on; the others end before new ones begin.

@@ -25,8 +25,10 @@ MANY = 8
 """Failures of a key in a row, after some minute, from which the log tells of refusals, too: at most a line per :data:`LAST_DELAY`."""
 LONGEST_ASKED = 300.0
 """Seconds after which a failed key returns even if the server asked for more."""
-TURN = 0.05
+TURN = 0.01
 """Seconds for which keys are handed out without a turn for others: work that waits for nothing must not block the server."""
+SOONEST = 0.001
+"""Seconds until a key is queued whose time has passed: work for which it always has must not take the whole processor."""
 NEVER = 9e9
 """Seconds, some 290 years, from which a delay has no end: the longest ``time.Duration``."""
 
@@ -82,7 +84,7 @@ class WorkQueue:
         self._wake()
 
     def add_later(self, key: Hashable, seconds: float) -> None:
-        """Queue ``key`` in ``seconds`` seconds; at once if that is not more than 0, never if it is infinite.
+        """Queue ``key`` in ``seconds`` seconds; in a millisecond if that time has passed, never if it is infinite.
 
         A key waits only once: if it is to be queued later already, the earlier time counts.
 
@@ -96,10 +98,7 @@ class WorkQueue:
 
         Source: ``k8s.io/client-go/util/workqueue`` delayingType.AddAfter, insert.
         """
-        delay = _delay(seconds)
-        if not delay:
-            self.add(key)
-            return
+        delay = max(_delay(seconds), SOONEST)
         if delay >= NEVER or self._stopped:
             return
         at = self._clock.seconds() + delay

@@ -7,7 +7,7 @@ from twisted.internet.defer import CancelledError, Deferred, succeed
 from twisted.internet.task import Clock
 from twisted.logger import capturedLogs, formatEvent
 
-from extapi.client.workqueue import FIRST_DELAY, LAST_DELAY, LONGEST_ASKED, TURN, WorkQueue
+from extapi.client.workqueue import FIRST_DELAY, LAST_DELAY, LONGEST_ASKED, SOONEST, TURN, WorkQueue
 from extapi.errors import Conflict, TooManyRequests
 
 
@@ -289,11 +289,13 @@ def test_a_time_that_has_passed_is_now_and_one_that_never_comes_is_not_waited_fo
 
     async def work(key: str) -> float | None:
         done.append(key)
-        return seconds if done.count("a") < 2 else None
+        return seconds if key == "a" and done.count("a") < 2 else None
 
     Deferred.fromCoroutine(queue.each(work))
     queue.add("a")
     queue.add("b")
+    assert done == ["a", "b"]  # others have their turn before
+    clock.advance(SOONEST)
     assert sorted(done) == ["a"] * runs + ["b"]
     assert clock.getDelayedCalls() == []
 
@@ -358,14 +360,29 @@ def test_a_queue_that_is_stopped_keeps_nothing_and_takes_nothing() -> None:
     assert (len(queue), clock.getDelayedCalls(), worker(queue)) == (0, [], [])
 
 
+def test_work_whose_time_stays_in_the_past_has_a_bound() -> None:
+    clock, runs = Clock(), []
+    queue = WorkQueue(clock)
+
+    async def work(key: str) -> float:
+        runs.append(key)
+        return -0.25
+
+    Deferred.fromCoroutine(queue.each(work))
+    queue.add("late")
+    clock.pump([SOONEST] * 100)
+    assert len(runs) == 101
+
+
 def test_work_that_waits_for_nothing_leaves_others_their_turn() -> None:
     clock, runs = Clock(), []
     queue = WorkQueue(clock)
 
-    async def work(key: str) -> float | None:
+    async def work(key: str) -> None:
         runs.append(key)
         clock.rightNow += TURN / 2  # it takes a while, without a pause
-        return None if len(runs) > 100 else 0
+        if len(runs) < 100:
+            queue.add(key)
 
     Deferred.fromCoroutine(queue.each(work))
     queue.add("again")

@@ -173,12 +173,12 @@ class Replicas:
             pause = INTERVAL
             try:
                 await self._round()
-            except CancelledError:
-                return
             except Unavailable as error:
                 self._log.warn("the record of this server could not be renewed: {error}", error=str(error))
                 pause = RETRY
             except Exception:  # noqa: BLE001 - whatever a backend raises, there is another attempt
+                if self._is_stopped():
+                    return
                 self._log.failure("the record of this server could not be renewed")
                 pause = RETRY
             if self._admitted:
@@ -189,6 +189,9 @@ class Replicas:
                 await sleep(self._clock, pause * (1 + self._random.random() / 2) if pause == RETRY else pause)
             except CancelledError:
                 return
+
+    def _is_stopped(self) -> bool:
+        return self._stopped
 
     async def _round(self) -> None:
         """Renew the record, and look at those of the others.

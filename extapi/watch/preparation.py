@@ -139,11 +139,14 @@ class Preparation:
         made: Sequence[Parts | ApiError]
         try:
             made = await self._calls.call(batch.version, partial(self._project, batch))
-        except CancelledError:
-            made = ()
         except ApiError as error:
             made = [error] * len(batch.objects)
-        except Exception:  # noqa: BLE001 -- whatever a converter does, its readers are told
+        except GeneratorExit:  # nobody waits for it any more
+            raise
+        except BaseException as error:  # noqa: BLE001 -- whatever a converter does, its readers are told
+            if isinstance(error, CancelledError) and not batch.readers:  # by _leave(); any other is the converter's own
+                self._finish(batch, ())
+                return
             self._log.failure("objects could not be converted to {version}", version=batch.version)
             made = [InternalError.because("the stored object could not be converted")] * len(batch.objects)
         self._finish(batch, made)

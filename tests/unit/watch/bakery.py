@@ -41,7 +41,7 @@ class Conversion:
                 made.append(error)
         self.answer.callback(made)
 
-    def fail(self, error: Exception) -> None:
+    def fail(self, error: BaseException) -> None:
         """Convert none of them."""
         self.answer.errback(error)
 

@@ -97,7 +97,7 @@ class Remote:
         self._reactor = reactor
         self._running: Deferred[None] | None = None
         self._waiting: Deferred[None] | None = None
-        self._again = False
+        self._again = self._stopped = False
         self.upstream: Upstream | None = None
         self.available = False
         self.due = 0.0
@@ -114,6 +114,7 @@ class Remote:
 
     def stop(self) -> None:
         """Stop probing."""
+        self._stopped = True
         if self._running is not None:
             self._running.cancel()
 
@@ -153,9 +154,9 @@ class Remote:
             before = self.available
             try:
                 await self._round()
-            except CancelledError:
-                raise
-            except Exception:  # noqa: BLE001 - a defect must not stop the probes, which all requests rely on
+            except Exception:  # a defect must not stop the probes, which all requests rely on
+                if self._stopped:
+                    raise
                 self._log.failure("probing for {name} failed", name=self.service.name)
             delay = FIRST if self.available or before else min(delay * 2, LAST)
             if not self._again:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
+from twisted.internet.defer import CancelledError
 
 from tests.certificates import authority
 from tests.unit.controlplane.aggregator.cluster import (
@@ -169,11 +170,16 @@ def test_a_changed_bundle_is_used_at_once(cluster: Cluster, backend: Backend) ->
     assert cluster.get(GROUP_VERSION).body == b"service unavailable\n"
 
 
+@pytest.mark.parametrize("error", [RuntimeError("on purpose"), CancelledError()])
 def test_a_defect_does_not_end_the_probing(
-    cluster: Cluster, backend: Backend, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    cluster: Cluster,
+    backend: Backend,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    error: Exception,
 ) -> None:
     async def broken(*_: object) -> None:
-        raise RuntimeError("on purpose")
+        raise error
 
     remote = cluster.aggregator._remotes[NAME]
     with monkeypatch.context() as patch:

@@ -233,7 +233,7 @@ class Informer:
             return obj
         try:
             return self._transform(obj)
-        except BaseException:  # noqa: BLE001 - a foreign callback
+        except BaseException:  # noqa: BLE001 - an author's code
             self._log.failure(
                 "the transform of the informer of {resource} failed; {key} is kept as a whole",
                 resource=self._resource.resource,

@@ -28,12 +28,18 @@ class BodyError(Exception):
     """The body is too large, or broke off; the text says which."""
 
 
+class BodyTooLong(BodyError):
+    """It has too many bytes, or takes too much time."""
+
+
 class ResponseBody(Protocol):
     """Receives a body for one reader, which calls :meth:`more`, :meth:`whole` or :meth:`lines`."""
 
     def __init__(self) -> None:
         self._pieces: deque[bytes] = deque()
         self._size = 0
+        self.arrived = 0
+        """Bytes that have arrived."""
         self._paused = False
         self._waiting: Deferred[None] | None = None
         self._ended = False
@@ -45,6 +51,7 @@ class ResponseBody(Protocol):
             return
         self._pieces.append(data)
         self._size += len(data)
+        self.arrived += len(data)
         if self._size >= HIGH_WATER and not self._paused:
             self._paused = True
             self._producer().pauseProducing()
@@ -63,13 +70,13 @@ class ResponseBody(Protocol):
             )
         self._wake()
 
-    def close(self, why: str = "closed") -> None:
-        """Drop the connection and what was not read; a waiting reader gets :class:`BodyError`."""
+    def close(self, error: BodyError | None = None) -> None:
+        """Drop the connection and what was not read; a waiting reader gets ``error``."""
         if self._ended:
             return
         self._ended = True
         self._pieces.clear()
-        self._failure = BodyError(why)
+        self._failure = error or BodyError("closed")
         self._producer().stopProducing()
         self._wake()
 
@@ -108,9 +115,9 @@ class ResponseBody(Protocol):
         while piece := await self.more():
             size += len(piece)
             if size > limit:
-                why = f"the answer has more than {limit} bytes"
-                self.close(why)
-                raise BodyError(why)
+                error = BodyTooLong(f"the answer has more than {limit} bytes")
+                self.close(error)
+                raise error
             pieces.append(piece)
         return b"".join(pieces)
 
@@ -132,9 +139,9 @@ class ResponseBody(Protocol):
                     yield line
                 begun, size = [last], len(last)
             if size > LINE_LIMIT:
-                why = f"a line of the answer has more than {LINE_LIMIT} bytes"
-                self.close(why)
-                raise BodyError(why)
+                error = BodyError(f"a line of the answer has more than {LINE_LIMIT} bytes")
+                self.close(error)
+                raise error
         if size:
             yield b"".join(begun)
 

@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable, Mapping
 from typing import Any, Literal
 
-from extapi.client.informer import FIRST_DELAY, LAST_DELAY, PAGE, Informer, OnChange, Transform
+from extapi.client.backoff import Backoff
+from extapi.client.informer import Informer, OnChange, Transform
 from extapi.client.kube import (
     APPLY_PATCH,
     JSON_PATCH,
@@ -20,8 +21,8 @@ from extapi.client.kube import (
     Obj,
     ReceivedEvent,
     ResourceName,
-    items_of,
 )
+from extapi.client.paging import Pages
 from extapi.client.parameters import Propagation, delete_options, dry_run_query, selectors
 from extapi.client.transport import TransportError
 from extapi.client.watching import one_watch
@@ -273,9 +274,10 @@ class DynamicClient:
             for obj in objects:
                 yield ReceivedEvent("ADDED", obj)
             del objects
-        failures = 0
+        backoff = Backoff(self._clock, self._jitter)
         while True:
-            began, seen = self._clock.seconds(), False
+            began = self._clock.seconds()
+            asked = 0
             try:
                 watch = one_watch(
                     self.client,
@@ -287,24 +289,19 @@ class DynamicClient:
                     jitter=self._jitter,
                 )
                 async for event in watch:
-                    failures, seen = 0, True
                     resource_version = _metadata(event.object).get("resourceVersion") or resource_version
                     if event.type != "BOOKMARK":
                         yield event
+                continue
             except (Expired, Gone):
                 raise
             except ApiError as error:
                 if error.code < 500 and error.code != 429:
                     raise
-                failures += 1
+                asked = error.retry_after
             except TransportError:
-                failures += 1
-            else:
-                # Do not loop without a pause on a server that ends every watch at once.
-                failures = 0 if seen or self._clock.seconds() - began >= 1 else failures + 1
-            if failures:
-                delay = min(FIRST_DELAY * 2 ** min(failures - 1, 10), LAST_DELAY)
-                await sleep(self._clock, delay * (1 + self._jitter()))
+                pass
+            await sleep(self._clock, backoff.wait(took=self._clock.seconds() - began, asked=asked))
 
     def informer(
         self,
@@ -361,23 +358,7 @@ class DynamicClient:
         self, resource: ResourceName, namespace: str, query: Mapping[str, str], limit: int
     ) -> tuple[_Objects, str]:
         """Objects and the resourceVersion of the list."""
-        found: _Objects = []
-        token = ""
-        while True:
-            size = min(PAGE, limit - len(found)) if limit else PAGE
-            page_query = {**query, "limit": str(size), **({"continue": token} if token else {})}
-            try:
-                page = await self.client.list(resource, namespace=namespace, query=page_query)
-            except Expired:
-                if not token:
-                    raise
-                page = await self.client.list(resource, namespace=namespace, query=query)
-                found = []
-            found += items_of(page)
-            metadata = _metadata(page)
-            token = metadata.get("continue", "")
-            if not token or (limit and len(found) >= limit):
-                return found[:limit] if limit else found, metadata.get("resourceVersion", "")
+        return await Pages(self.client, resource, namespace, query).read(limit)
 
 
 def _named(resource: ResourceName, name: str) -> ResourceName:

@@ -13,20 +13,29 @@ from twisted.internet import error as network
 from twisted.internet.defer import CancelledError
 from twisted.web.client import ResponseNeverReceived
 
-from extapi.client.body import BodyError, ResponseBody, innermost
+from extapi.client.body import BodyError, BodyTooLong, ResponseBody, innermost
 from extapi.client.credentials import Credentials, CredentialsError
 from extapi.client.tls import TlsPolicy, sentence
-from extapi.client.transport import ClientRequest, ConnectionLost, TransportError
+from extapi.client.transport import (
+    LONGEST,
+    AnswerTooLong,
+    ClientRequest,
+    ConnectionLost,
+    TransportError,
+    Unreachable,
+)
 from extapi.clock import stop_timer
 
 
 class HttpReply:
     """An answer whose body is still on the connection (:class:`extapi.client.transport.ClientResponse`)."""
 
-    def __init__(self, transport: HttpTransport, response: Any, deadline: float) -> None:
+    def __init__(self, transport: HttpTransport, response: Any, request: ClientRequest, sent: float) -> None:
         self._transport = transport
         self._response = response
-        self._deadline = deadline
+        self._request = request
+        self._sent = sent
+        """When the request was sent."""
         self._body: ResponseBody | None = None
         self._headers: dict[str, str] | None = None
 
@@ -51,15 +60,16 @@ class HttpReply:
         Raises:
             TransportError: It is larger than ``limit`` bytes, takes longer than the request may, or breaks off.
         """
-        clock = self._transport.clock
         body = self._deliver()
-        timer = clock.callLater(max(0.0, self._deadline - clock.seconds()), body.close, "the answer took too long")
+        patience = _Patience(self._transport.clock, body, self._request, self._sent)
         try:
             return await body.whole(limit)
+        except BodyTooLong as error:
+            raise AnswerTooLong(f"{self._transport.server}: {error}") from error
         except BodyError as error:
             raise TransportError(f"{self._transport.server}: {error}") from error
         finally:
-            stop_timer(timer)
+            patience.end()
             self.close()
 
     async def lines(self) -> AsyncIterator[bytes]:
@@ -86,6 +96,34 @@ class HttpReply:
             self._body = ResponseBody()
             self._response.deliverBody(self._body)
         return self._body
+
+
+class _Patience:
+    """Closes a body that takes too long."""
+
+    def __init__(self, clock: Any, body: ResponseBody, request: ClientRequest, sent: float) -> None:
+        self._clock = clock
+        self._body = body
+        self._end = sent + (LONGEST if request.long else request.timeout)
+        self._step = request.timeout
+        self._arrived = 0
+        self._timer: Any = None
+        self._wait()
+
+    def end(self) -> None:
+        """The body has ended."""
+        stop_timer(self._timer)
+
+    def _wait(self) -> None:
+        left = max(0.0, self._end - self._clock.seconds())
+        self._arrived = self._body.arrived
+        self._timer = self._clock.callLater(min(left, self._step), self._look)
+
+    def _look(self) -> None:
+        if self._clock.seconds() < self._end and self._body.arrived > self._arrived:
+            self._wait()
+        else:
+            self._body.close(BodyTooLong("the answer took too long"))
 
 
 class HttpTransport:
@@ -128,7 +166,7 @@ class HttpTransport:
                 headers["Authorization"] = await self._token.authorization()
             except CredentialsError as error:
                 raise TransportError(f"{self.server}: {error}") from error
-        deadline = self.clock.seconds() + request.timeout
+        sent = self.clock.seconds()
         sending = self._agent.request(request.method, url, headers, request.body)
         timer = self.clock.callLater(request.timeout, sending.cancel)
         try:
@@ -137,7 +175,7 @@ class HttpTransport:
             self._fail(request, error, timed_out=not timer.active())
         finally:
             stop_timer(timer)
-        reply = HttpReply(self, response, deadline)
+        reply = HttpReply(self, response, request, sent)
         self.replies.add(reply)
         return reply
 
@@ -158,4 +196,7 @@ class HttpTransport:
         lost = isinstance(error, ResponseNeverReceived) and any(
             isinstance(reason, network.ConnectionLost | network.ConnectionDone) for reason in reasons
         )
-        raise (ConnectionLost(text) if lost else TransportError(text)) from error
+        if lost:
+            raise ConnectionLost(text) from error
+        away = (network.ConnectError, network.DNSLookupError, network.TimeoutError)
+        raise (Unreachable(text) if isinstance(error, away) else TransportError(text)) from error

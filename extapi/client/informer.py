@@ -1,31 +1,26 @@
 """A copy of a collection, kept up to date by a list and then watches from its resourceVersion.
 
-Follows client-go's Reflector: bookmarks advance the resourceVersion, 410 leads to a new list, failures back off. Works
-over any transport. Knows nothing of what the objects mean.
+Follows client-go's Reflector: bookmarks advance the resourceVersion, a watch that has lived is followed by the next one at once,
+one that fails by a new list after a pause. Works over any transport. Knows nothing of what the objects mean.
 """
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterator
 from typing import Any
 
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.logger import Logger
 
-from extapi.client.kube import Client, Obj, ResourceName, items_of
-from extapi.client.transport import TransportError
+from extapi.client.backoff import LAST, Backoff
+from extapi.client.hearing import Hearing
+from extapi.client.kube import Client, Obj, ResourceName
+from extapi.client.paging import Pages
+from extapi.client.transport import TransportError, Unreachable
 from extapi.client.watching import one_watch
 from extapi.clock import Clock, sleep
-from extapi.errors import ApiError, Expired, Gone, NotFound
-
-PAGE = 500
-"""Objects per page of the list."""
-
-FIRST_DELAY, LAST_DELAY = 0.8, 30.0
-"""Seconds before the first retry, doubled with each further one, and at most (client-go's Reflector)."""
-
-_MANY = 10
-"""Failures after which the pause is the longest."""
+from extapi.errors import ApiError, NotFound, TooManyRequests
 
 OnChange = Callable[[str, Obj], None]
 """Called with ADDED, MODIFIED or DELETED, and the object; for DELETED in its last known state."""
@@ -83,7 +78,9 @@ class Informer:
         """Whether it may be missing still."""
         self._objects: dict[tuple[str, str], Obj] = {}
         self._version = ""
-        self._failures = 0
+        self._pages = Pages(client, resource, namespace, self._query)
+        self._backoff = Backoff(clock, jitter)
+        self._hearing = Hearing(resource.resource, clock)
         self._synced = False
         self._stopped = False
         self._waiters: list[Deferred[None]] = []
@@ -93,6 +90,10 @@ class Informer:
     def synced(self) -> bool:
         """Whether the first list is complete."""
         return self._synced
+
+    def problem(self) -> str | None:
+        """None, or that the objects may have changed: the server has not been heard for too long."""
+        return self._hearing.problem()
 
     def get(self, namespace: str, name: str) -> Obj | None:
         """The object, or None; ``namespace`` is empty for cluster-scoped kinds. Do not modify the object."""
@@ -128,80 +129,64 @@ class Informer:
         self._release(CancelledError())
 
     async def _run(self) -> None:
-        while not self._stopped:
+        while not self._is_stopped():
+            began = self._clock.seconds()
             try:
                 if not self._version:
                     await self._list()
                 await self._watch()
-            except CancelledError:
-                break
-            except (Expired, Gone) as error:
-                self._failed(error)
-                self._version = ""
-            except NotFound as error:
-                if self._optional:
-                    self._missing()
-                else:
-                    self._failed(error)
-            except (ApiError, TransportError) as error:
-                self._failed(error)
-            except Exception:  # noqa: BLE001 - a defect must not stop an informer that the server's security relies on
-                self._log.failure("informer of {resource} failed", resource=self._resource.resource)
-                self._version = ""
-                self._failures += 1
-            if self._failures:
-                try:
-                    await self._pause()
-                except CancelledError:
-                    break
+            except Exception as error:  # noqa: BLE001 - a defect must not stop what the server's security relies on
+                if self._is_stopped():
+                    return
+                wait = self._wait(error, self._clock.seconds() - began)
+                with contextlib.suppress(CancelledError):
+                    await sleep(self._clock, wait)
 
-    def _failed(self, error: Exception) -> None:
-        self._failures += 1
-        self._log.info(
-            "informer of {resource} continues after: {error}", resource=self._resource.resource, error=str(error)
-        )
+    def _is_stopped(self) -> bool:
+        return self._stopped
+
+    def _wait(self, error: BaseException, took: float) -> float:
+        """What follows from a failure: seconds until the next attempt, and whether that is a list.
+
+        Source: ``k8s.io/client-go/tools/cache`` reflector.go isWatchErrorRetriable.
+        """
+        asked = 0
+        if isinstance(error, NotFound) and self._optional:
+            self._missing()
+            return LAST * (1 + self._jitter())
+        if isinstance(error, ApiError | TransportError):
+            asked = error.retry_after if isinstance(error, ApiError) else 0
+            self._hearing.failed(str(error))
+        else:
+            self._log.failure("informer of {resource} failed", resource=self._resource.resource)
+        if not isinstance(error, TooManyRequests | Unreachable):
+            self._version = ""  # what the watch did not tell, a list does
+        return self._backoff.wait(took=took, asked=asked)
 
     def _missing(self) -> None:
-        """The server does not have the resource: there are no objects. Ask again after the longest pause."""
+        """The server does not have the resource: there are no objects."""
+        self._hearing.heard()
         if not self._synced:
             self._log.info("the server has no {resource}", resource=self._resource.resource)
             self._synced = True
             self._release(None)
-        self._failures = _MANY
-
-    async def _pause(self) -> None:
-        delay = min(FIRST_DELAY * 2 ** min(self._failures - 1, _MANY), LAST_DELAY)
-        await sleep(self._clock, delay * (1 + self._jitter()))
 
     async def _list(self) -> None:
         """Read the whole collection, page by page; then report the differences."""
-        found: dict[tuple[str, str], Obj] = {}
-        token, version = "", ""
-        while True:
-            query = {**self._query, "limit": str(PAGE)}
-            if token:
-                query["continue"] = token
-            page = await self._client.list(self._resource, namespace=self._namespace, query=query)
-            for obj in map(self._kept, items_of(page)):
-                found[_key(obj)] = obj
-            metadata = page.get("metadata") or {}
-            token, version = metadata.get("continue", ""), metadata.get("resourceVersion", "")
-            if not token:
-                break
+        objects, version = await self._pages.read(arrived=self._hearing.heard)
+        found = {_key(obj): obj for obj in map(self._kept, objects)}
         gone = [key for key in self._objects if key not in found]
         for key in gone:
             self._report("DELETED", self._objects.pop(key))
         for obj in found.values():
             self._put(obj)
         self._version = version
-        self._failures = 0
         self._optional = False
         self._synced = True
         self._release(None)
 
     async def _watch(self) -> None:
         """One watch, until it ends."""
-        began, events = self._clock.seconds(), 0
         watch = one_watch(
             self._client,
             self._resource,
@@ -210,21 +195,21 @@ class Informer:
             resource_version=self._version,
             clock=self._clock,
             jitter=self._jitter,
+            accepted=self._hearing.heard,
         )
         async for event in watch:
-            events += 1
-            self._failures = 0
-            self._apply(event.type, self._kept(event.object))
-        # Do not loop without a pause on a server that ends every watch at once.
-        self._failures = 0 if events or self._clock.seconds() - began >= 1 else self._failures + 1
+            self._hearing.heard()
+            self._apply(event.type, event.object)
 
-    def _apply(self, kind: str, obj: Obj) -> None:
-        if kind == "DELETED":
-            if self._objects.pop(_key(obj), None) is not None:
-                self._report("DELETED", obj)
-        elif kind in {"ADDED", "MODIFIED"}:
-            self._put(obj)
-        version = (obj.get("metadata") or {}).get("resourceVersion", "")
+    def _apply(self, kind: str, received: Obj) -> None:
+        version = (received.get("metadata") or {}).get("resourceVersion", "")
+        if kind != "BOOKMARK":
+            obj = self._kept(received)
+            if kind == "DELETED":
+                if self._objects.pop(_key(obj), None) is not None:
+                    self._report("DELETED", obj)
+            elif kind in {"ADDED", "MODIFIED"}:
+                self._put(obj)
         self._version = version or self._version
 
     def _kept(self, obj: Obj) -> Obj:

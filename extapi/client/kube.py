@@ -6,7 +6,7 @@ Works over any :class:`extapi.client.transport.Transport`. Must not know credent
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
@@ -142,7 +142,8 @@ class Client:
 
     async def list(self, resource: ResourceName, *, namespace: str = "", query: Mapping[str, str] | None = None) -> Obj:
         """Get one page of a list, as the list object; without ``namespace``, of all namespaces."""
-        return await self.call("GET", resource.path(namespace), query=query, accept=self._list)
+        request = self._request("GET", resource.path(namespace), query=query, accept=self._list)
+        return await self._answer(replace(request, long=True))
 
     async def watch(
         self, resource: ResourceName, *, namespace: str = "", query: Mapping[str, str] | None = None
@@ -230,6 +231,9 @@ class Client:
         request = self._request(
             method, path, query=query, obj=obj, content_type=content_type, accept=accept, timeout=timeout
         )
+        return await self._answer(request, limit)
+
+    async def _answer(self, request: ClientRequest, limit: int = ANSWER) -> Obj:
         reply = await self._transport.send(request)
         if not 200 <= reply.status < 300:
             raise await _refusal(reply)

@@ -6,6 +6,9 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
+LONGEST = 600.0
+"""Seconds for a response that may be long."""
+
 
 @dataclass(frozen=True, slots=True)
 class ClientRequest:
@@ -18,6 +21,8 @@ class ClientRequest:
     body: bytes | None = None
     timeout: float = 30.0
     """Seconds until the head of the response, and for :meth:`ClientResponse.read` until its end; streams have no limit."""
+    long: bool = False
+    """Whether the response may be long: while it arrives, ``timeout`` is that between two pieces, and :data:`LONGEST` that of all."""
 
 
 class ClientResponse(Protocol):
@@ -52,6 +57,14 @@ class ClientResponse(Protocol):
 
 class TransportError(Exception):
     """There was no response: connection refused or reset, timeout, untrusted certificate. The text names the server and why."""
+
+
+class Unreachable(TransportError):
+    """No connection to the server could be made: it is away, and so is everything that it could say."""
+
+
+class AnswerTooLong(TransportError):
+    """The answer had more bytes than were wanted, or took longer: a part of it may come through."""
 
 
 class ConnectionLost(TransportError):

@@ -23,7 +23,7 @@ class Answer:
         self.status = status
         self.headers = headers or {}
         self._obj = obj
-        self._lines: list[bytes | None] = [] if stream else [None]
+        self._lines: list[bytes | Exception | None] = [] if stream else [None]
         self._waiting: Deferred[None] | None = None
         self.closed = False
 
@@ -35,6 +35,11 @@ class Answer:
     def end(self) -> None:
         """Nothing follows."""
         self._lines.append(None)
+        self._wake()
+
+    def fail(self, error: Exception) -> None:
+        """It breaks off."""
+        self._lines.append(error)
         self._wake()
 
     async def read(self, limit: int = 1 << 20) -> bytes:
@@ -53,6 +58,8 @@ class Answer:
             line = self._lines.pop(0)
             if line is None:
                 return
+            if isinstance(line, Exception):
+                raise line
             yield line
 
     def close(self) -> None:

@@ -8,9 +8,10 @@ import pytest
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.logger import capturedLogs, formatEvent
 
-from extapi.client.informer import LAST_DELAY, Informer
+from extapi.client.backoff import LAST
+from extapi.client.informer import Informer
 from extapi.client.kube import Client, ResourceName
-from extapi.client.transport import ClientRequest, TransportError
+from extapi.client.transport import ClientRequest, TransportError, Unreachable
 from tests.unit.client.building import now
 from tests.unit.client.kubernetes import Answer, Kubernetes, status
 
@@ -73,7 +74,7 @@ def test_list_then_watch() -> None:
             "watch": "true",
             "resourceVersion": "5",
             "allowWatchBookmarks": "true",
-            "timeoutSeconds": "450",
+            "timeoutSeconds": "53",
         },
     ]
     assert cluster.kubernetes.requests[0].path == "/api/v1/namespaces/ns/pods"
@@ -127,20 +128,14 @@ def test_a_watch_goes_on_where_the_last_one_ended() -> None:
 
 
 def test_a_watch_that_ends_at_once_is_not_asked_for_in_a_loop() -> None:
+    """client-go: VeryShortWatchError."""
     cluster = Cluster()
-    cluster.lists_these(5)
-    for _ in range(3):
+    for _ in range(4):
+        cluster.lists_these(5)
         cluster.stream().end()
-    cluster.stream()
     informer = cluster.informer()
     informer.start()
-    assert len(cluster.queries) == 2
-    cluster.clock.advance(1.21)
-    assert len(cluster.queries) == 3
-    cluster.clock.advance(1.21)
-    assert len(cluster.queries) == 3
-    cluster.clock.advance(1.2)
-    assert len(cluster.queries) == 4
+    assert _times(cluster, 3) == [1.2, 2.4, 4.8]
     informer.stop()
 
 
@@ -190,7 +185,7 @@ def test_a_watch_that_never_ends_is_taken_for_dead() -> None:
     cluster.stream()
     informer = cluster.informer()
     informer.start()
-    cluster.clock.advance(450 + 29)
+    cluster.clock.advance(53 + 3)
     in_time = first.closed
     cluster.clock.advance(2)
     assert (in_time, first.closed) == (False, True)
@@ -335,10 +330,10 @@ def test_a_resource_that_the_server_does_not_have_has_no_objects() -> None:
     informer.start()
     assert informer.synced
     assert not list(informer.items())
-    cluster.clock.advance(LAST_DELAY * 1.5)
+    cluster.clock.advance(LAST * 1.5)
     cluster.lists_these(5, _pod("a", 3))
     cluster.watches += [missing] * 3
-    cluster.clock.advance(LAST_DELAY * 1.5)
+    cluster.clock.advance(LAST * 1.5)
     assert [each["metadata"]["name"] for each in informer.items()] == ["a"]
     informer.stop()
 
@@ -349,4 +344,162 @@ def test_a_resource_that_others_must_have_is_waited_for() -> None:
     informer = cluster.informer()
     informer.start()
     assert not informer.synced
+    informer.stop()
+
+
+def _broken_after(cluster: Cluster, watch: Answer, seconds: float) -> None:
+    cluster.clock.advance(seconds)
+    watch.fail(TransportError("the answer broke off"))
+
+
+def test_a_watch_that_has_lived_is_followed_by_the_next_at_once() -> None:
+    """However it ended: load balancers cut connections on which nothing happens (haproxy of kubeadm's guide: 35 s)."""
+    cluster = Cluster()
+    cluster.lists_these(5)
+    watches = [cluster.stream() for _ in range(6)]
+    informer = cluster.informer()
+    informer.start()
+    for watch in watches[:4]:
+        _broken_after(cluster, watch, 35)
+    cluster.clock.advance(1.1)
+    watches[4].end()
+    assert [each.get("watch") for each in cluster.queries] == [None, *["true"] * 6]
+    informer.stop()
+
+
+def test_a_watch_that_breaks_at_once_is_followed_by_a_list() -> None:
+    """What the watches do not tell, the list does: a proxy that holds answers back lets no watch begin."""
+    cluster = Cluster()
+    cluster.lists_these(5, _pod("a", 3))
+    _ = cluster.stream()
+    cluster.watches[0].fail(TransportError("the answer broke off"))
+    cluster.lists_these(9, _pod("a", 8))
+    cluster.watches.append(TransportError("no answer within 30 seconds"))
+    cluster.lists_these(12, _pod("a", 11))
+    cluster.stream()
+    informer = cluster.informer()
+    informer.start()
+    cluster.clock.advance(1.21)
+    assert cluster.changes[-1] == ("MODIFIED", "a@8")
+    cluster.clock.advance(2.41)
+    assert cluster.changes[-1] == ("MODIFIED", "a@11")
+    informer.stop()
+
+
+def _times(cluster: Cluster, count: int) -> list[float]:
+    """Seconds between one attempt and the next."""
+    found = []
+    for _ in range(count):
+        (due,) = (call.getTime() - cluster.clock.seconds() for call in cluster.clock.getDelayedCalls())
+        found.append(round(due, 1))
+        cluster.clock.advance(due)
+    return found
+
+
+def test_a_server_that_answers_each_watch_with_410_is_listed_less_and_less() -> None:
+    """client-go: BackoffUntil around ListAndWatch, which a list that works does not begin anew."""
+    cluster = Cluster()
+    for number in range(8):
+        cluster.lists_these(number)
+        cluster.watches.append(status(410, "Expired"))
+    informer = cluster.informer()
+    informer.start()
+    assert _times(cluster, 7) == [1.2, 2.4, 4.8, 9.6, 19.2, 38.4, 45.0]
+    informer.stop()
+
+
+def test_watches_that_tell_nothing_and_end_are_not_asked_for_in_a_loop() -> None:
+    cluster = Cluster()
+    for _ in range(4):
+        cluster.lists_these(5)
+        watch = cluster.stream()
+        watch.send("BOOKMARK", {"metadata": {"resourceVersion": "9"}})
+        watch.send("ADDED", _pod("a", 5))  # it begins where this was
+        watch.end()
+    informer = cluster.informer()
+    informer.start()
+    assert _times(cluster, 3) == [1.2, 2.4, 4.8]
+    informer.stop()
+
+
+@pytest.mark.parametrize("what", ["lists", "watches"])
+def test_a_server_that_asks_for_time_gets_it(what: str) -> None:
+    """RFC 9110, section 10.2.3. Within bounds: whoever names a day does not make the copy blind for one."""
+    cluster = Cluster()
+    if what == "watches":
+        cluster.lists_these(5)
+    getattr(cluster, what).extend(status(429, "TooManyRequests", retryAfterSeconds=each) for each in (20, 86400))
+    getattr(cluster, what).append(status(429, "TooManyRequests"))
+    informer = cluster.informer()
+    informer.start()
+    assert _times(cluster, 2) == [20, 60]
+    assert [each.get("watch", "list") for each in cluster.queries].count("list") == (3 if what == "lists" else 1)
+    informer.stop()
+
+
+def test_a_server_that_is_away_is_not_listed_when_it_returns() -> None:
+    """The watch goes on where it was (client-go: isWatchErrorRetriable)."""
+    cluster = Cluster()
+    cluster.lists_these(5)
+    cluster.watches = [Unreachable("refused"), Unreachable("refused")]
+    cluster.stream()
+    informer = cluster.informer()
+    informer.start()
+    assert _times(cluster, 2) == [1.2, 2.4]
+    assert [each.get("watch") for each in cluster.queries] == [None, "true", "true", "true"]
+    informer.stop()
+
+
+def test_bookmarks_are_no_objects() -> None:
+    """They have a resourceVersion and nothing else, which an author's function cannot expect."""
+    cluster = Cluster()
+    cluster.lists_these(5)
+    watch = cluster.stream()
+    informer = cluster.informer(
+        transform=lambda obj: {"metadata": {**obj["metadata"], "name": obj["metadata"]["name"]}}
+    )
+    informer.start()
+    watch.send("BOOKMARK", {"kind": "Pod", "metadata": {"resourceVersion": "9"}})
+    watch.send("ADDED", _pod("a", 10))
+    assert cluster.changes == [("ADDED", "a@10")]
+    informer.stop()
+
+
+def test_a_cancellation_in_an_authors_code_ends_nothing() -> None:
+    def cancelled(obj: Any) -> Any:
+        if obj["metadata"]["name"] == "bad":
+            raise CancelledError
+        return obj
+
+    cluster = Cluster()
+    cluster.lists_these(5)
+    watch = cluster.stream()
+    informer = cluster.informer(transform=cancelled)
+    informer.start()
+    watch.send("ADDED", _pod("bad", 6))
+    cluster.lists_these(7, _pod("a", 7))
+    cluster.stream()
+    cluster.clock.advance(1.21)
+    assert cluster.changes == [("ADDED", "a@7")]
+    informer.stop()
+
+
+def test_it_knows_how_long_nothing_was_heard() -> None:
+    cluster = Cluster()
+    cluster.lists_these(5)
+    watch = cluster.stream()
+    informer = cluster.informer()
+    informer.start()
+    cluster.clock.advance(30)
+    watch.send("BOOKMARK", {"metadata": {"resourceVersion": "9"}})
+    cluster.watches = [Unreachable("refused")] * 9
+    cluster.clock.advance(27)  # it is dead
+    cluster.clock.pump([1] * 47)
+    assert informer.problem() is None
+    cluster.clock.pump([1] * 2)
+    assert informer.problem() == "nothing has been heard of pods for 76 s"
+    cluster.watches = []
+    cluster.stream()
+    cluster.clock.pump([1] * 60)
+    assert informer.problem() is None
     informer.stop()

@@ -139,6 +139,10 @@ class AuthenticationConfigMap:
         """Stop following it."""
         self._informer.stop()
 
+    def problem(self) -> str | None:
+        """None, or why what is trusted may be out of date."""
+        return self._informer.problem()
+
     def _changed(self, kind: str, obj: Obj) -> None:
         metadata = obj.get("metadata") or {}
         if kind == "DELETED" or metadata.get("name") != NAME:

@@ -93,7 +93,7 @@ class Informer:
 
     def problem(self) -> str | None:
         """None, or that the objects may have changed: the server has not been heard for too long."""
-        return self._hearing.problem()
+        return self._hearing.problem() if self._running is not None else None
 
     def get(self, namespace: str, name: str) -> Obj | None:
         """The object, or None; ``namespace`` is empty for cluster-scoped kinds. Do not modify the object."""
@@ -106,6 +106,7 @@ class Informer:
     def start(self) -> None:
         """Start; failures are retried until :meth:`stop`."""
         if self._running is None and not self._stopped:
+            self._hearing.heard()  # silence begins now
             self._running = Deferred.fromCoroutine(self._run())
 
     async def wait_synced(self) -> None:

@@ -5,10 +5,22 @@ Must not know what is spoken there.
 
 from __future__ import annotations
 
-from typing import Any
+import socket
+from typing import Any, Final
 
 from twisted.internet.abstract import isIPAddress, isIPv6Address
+from twisted.internet.defer import Deferred
 from twisted.internet.endpoints import HostnameEndpoint, TCP4ClientEndpoint, TCP6ClientEndpoint
+from twisted.internet.interfaces import IStreamClientEndpoint
+from zope.interface import implementer
+
+_IDLE: Final = 15
+_INTERVAL: Final = 5
+_COUNT: Final = 3
+"""Seconds without a word until the peer's kernel is asked whether it is there, between two such questions, and how many go without
+an answer until the connection is lost (Go asks after 15, too: net.KeepAliveConfig)."""
+_UNACKNOWLEDGED: Final = _IDLE + _INTERVAL * _COUNT
+"""Seconds that what was sent may be without an acknowledgement. Linux has a quarter of an hour."""
 
 
 def tcp_endpoint(reactor: Any, host: str, port: int, *, timeout: float) -> Any:
@@ -28,4 +40,31 @@ def tcp_endpoint(reactor: Any, host: str, port: int, *, timeout: float) -> Any:
         kind = TCP4ClientEndpoint
     elif isIPv6Address(host):
         kind = TCP6ClientEndpoint
-    return kind(reactor, host, port, timeout=timeout)
+    return _Guarded(kind(reactor, host, port, timeout=timeout))
+
+
+@implementer(IStreamClientEndpoint)
+class _Guarded:
+    """An endpoint whose connections do not stay when the other side has vanished."""
+
+    def __init__(self, endpoint: Any) -> None:
+        self._endpoint = endpoint
+
+    def connect(self, factory: Any) -> Deferred[Any]:
+        """Connect."""
+        connecting: Deferred[Any] = self._endpoint.connect(factory)
+        return connecting.addCallback(_guard)
+
+
+def _guard(protocol: Any) -> Any:
+    handle = protocol.transport.getHandle()
+    options = [(socket.SOL_SOCKET, "SO_KEEPALIVE", 1)]
+    options += [(socket.IPPROTO_TCP, "TCP_KEEPIDLE", _IDLE), (socket.IPPROTO_TCP, "TCP_KEEPINTVL", _INTERVAL)]
+    options += [
+        (socket.IPPROTO_TCP, "TCP_KEEPCNT", _COUNT),
+        (socket.IPPROTO_TCP, "TCP_USER_TIMEOUT", _UNACKNOWLEDGED * 1000),
+    ]
+    for level, name, value in options:
+        if isinstance(handle, socket.socket) and hasattr(socket, name):  # not each system has all of them
+            handle.setsockopt(level, getattr(socket, name), value)
+    return protocol

@@ -143,18 +143,18 @@ class BuiltinAdmission:
         return [*checks, *webhook_families(self._calls)]
 
     def check(self) -> NamedCheck:
-        """Whether all is known of the cluster that admission needs."""
-        return NamedCheck("informer-sync", self._missing, _READYZ)
+        """Whether all is known of the cluster that admission needs, and is likely to be true still."""
+        return NamedCheck("informer-sync", lambda: next(self._problems(), None), _READYZ)
 
-    def _missing(self) -> str | None:
-        return next(self._unsynced(), None)
-
-    def _unsynced(self) -> Iterator[str]:
+    def _problems(self) -> Iterator[str]:
         if not self._namespaces.synced:
             yield "namespaces have not been listed yet"
         for source in self._sources:
             if not source.synced:
                 yield f"{source.shown} have not been listed yet"
+        for each in (self._namespaces, *self._sources):
+            if why := each.problem():
+                yield why
 
 
 def check_family(counts: Mapping[Labels, int]) -> Family:

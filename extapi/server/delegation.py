@@ -188,6 +188,10 @@ class DelegatedAuth:
             await self._configmap.load(tolerate=self._options.authentication_tolerate_lookup_failure)
             self._configmap.start()
 
+    def problem(self) -> str | None:
+        """None, or why what is trusted may be out of date; for ``/readyz``."""
+        return self._configmap.problem() if self._configmap is not None else None
+
     def stop(self) -> None:
         """Stop following."""
         for file in self._files:

@@ -251,7 +251,7 @@ class ServerProcess:
         return [
             *([NamedCheck(engine.name, engine.check, _READYZ, note)] if isinstance(engine, Engine) else ()),
             self._admission.check(),
-            NamedCheck("authentication-trust", lambda: None, _READYZ, self._auth.settings.note),
+            NamedCheck("authentication-trust", self._auth.problem, _READYZ, self._auth.settings.note),
         ]
 
     def _log_health(self, endpoint: str, check: str, reason: str) -> None:

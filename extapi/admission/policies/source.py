@@ -93,6 +93,10 @@ class PolicySource(Generic[E]):
         """Whether policies and bindings are known."""
         return self._policies.synced and self._bindings.synced
 
+    def problem(self) -> str | None:
+        """None, or why they may have changed without being known."""
+        return self._policies.problem() or self._bindings.problem()
+
     async def wait_synced(self) -> None:
         """Wait until they are; may be cancelled."""
         await self._policies.wait_synced()

@@ -81,6 +81,10 @@ class WebhookSource:
         """Whether the configurations are known."""
         return self._informer.synced
 
+    def problem(self) -> str | None:
+        """None, or why they may have changed without being known."""
+        return self._informer.problem()
+
     async def wait_synced(self) -> None:
         """Wait until they are; may be cancelled."""
         await self._informer.wait_synced()

@@ -12,7 +12,7 @@ LAST: Final = 30.0
 """Seconds of the first wait, doubled with each further one, and at most; jitter makes each up to twice as long."""
 RESET: Final = 120.0
 """Seconds without a wait after which the next one is the first again."""
-_HEEDED: Final = 60.0
+HEEDED: Final = 60.0
 """The most seconds of a Retry-After that are heeded: a server that names a day would leave its client blind for so long."""
 
 
@@ -44,6 +44,6 @@ class Backoff:
             self._next = FIRST
         seconds = self._next * (1 + self._jitter())
         self._next = min(self._next * 2, LAST)
-        seconds = max(seconds - took, min(asked, _HEEDED), 0.0)
+        seconds = max(seconds - took, min(asked, HEEDED), 0.0)
         self._last = now + seconds
         return seconds

@@ -30,6 +30,8 @@ METADATA_LIST = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v
 (``k8s.io/client-go/metadata``)."""
 ANSWER = 64 * 1024 * 1024
 """Default limit of bytes per response."""
+LIST = 128 * 1024 * 1024
+"""Limit of bytes per page of a list."""
 
 TEXT_LIMIT = 500
 """Characters of a response without a Status that go into the error's text."""
@@ -143,7 +145,7 @@ class Client:
     async def list(self, resource: ResourceName, *, namespace: str = "", query: Mapping[str, str] | None = None) -> Obj:
         """Get one page of a list, as the list object; without ``namespace``, of all namespaces."""
         request = self._request("GET", resource.path(namespace), query=query, accept=self._list)
-        return await self._answer(replace(request, long=True))
+        return await self._answer(replace(request, long=True), LIST)
 
     async def watch(
         self, resource: ResourceName, *, namespace: str = "", query: Mapping[str, str] | None = None

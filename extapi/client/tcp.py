@@ -14,12 +14,12 @@ from twisted.internet.endpoints import HostnameEndpoint, TCP4ClientEndpoint, TCP
 from twisted.internet.interfaces import IStreamClientEndpoint
 from zope.interface import implementer
 
-_IDLE: Final = 15
-_INTERVAL: Final = 5
-_COUNT: Final = 3
+IDLE: Final = 15
+INTERVAL: Final = 5
+COUNT: Final = 3
 """Seconds without a word until the peer's kernel is asked whether it is there, between two such questions, and how many go without
 an answer until the connection is lost (Go asks after 15, too: net.KeepAliveConfig)."""
-_UNACKNOWLEDGED: Final = _IDLE + _INTERVAL * _COUNT
+_UNACKNOWLEDGED: Final = IDLE + INTERVAL * COUNT
 """Seconds that what was sent may be without an acknowledgement. Linux has a quarter of an hour."""
 
 
@@ -59,9 +59,9 @@ class _Guarded:
 def _guard(protocol: Any) -> Any:
     handle = protocol.transport.getHandle()
     options = [(socket.SOL_SOCKET, "SO_KEEPALIVE", 1)]
-    options += [(socket.IPPROTO_TCP, "TCP_KEEPIDLE", _IDLE), (socket.IPPROTO_TCP, "TCP_KEEPINTVL", _INTERVAL)]
+    options += [(socket.IPPROTO_TCP, "TCP_KEEPIDLE", IDLE), (socket.IPPROTO_TCP, "TCP_KEEPINTVL", INTERVAL)]
     options += [
-        (socket.IPPROTO_TCP, "TCP_KEEPCNT", _COUNT),
+        (socket.IPPROTO_TCP, "TCP_KEEPCNT", COUNT),
         (socket.IPPROTO_TCP, "TCP_USER_TIMEOUT", _UNACKNOWLEDGED * 1000),
     ]
     for level, name, value in options:

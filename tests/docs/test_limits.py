@@ -15,7 +15,22 @@ from extapi.admission.policies import params, servedtypes, typechecking, validat
 from extapi.api import requestselectors
 from extapi.authentication import bundle, tokenreview
 from extapi.authorization import impersonation, subjectaccessreview
-from extapi.client import eventsink, fairqueue, limited, recorder, upstream, webhookcall, workqueue
+from extapi.client import (
+    backoff,
+    eventsink,
+    fairqueue,
+    hearing,
+    kube,
+    limited,
+    recorder,
+    tcp,
+    transport,
+    upstream,
+    watching,
+    webhookcall,
+    workqueue,
+)
+from extapi.client.transport import ClientRequest
 from extapi.codec import jsonpatch, patches, strictjson, warnings, yamlnodes
 from extapi.controlplane.access import rules, tokenreviews
 from extapi.controlplane.aggregator import proxy, remote
@@ -157,6 +172,17 @@ BOUNDS = {
     f"{subjectaccessreview.REFUSALS_PER_SECOND:g} per second; for {count(subjectaccessreview.USERS)} users",
     "requests of your code to the cluster": f"{limited.QPS:g} per second, {limited.BURST:g} at once; "
     f"{limited.RUNNING} without a response yet; {count(limited.WAITING)} wait, up to {seconds(limited.PATIENCE)}",
+    "list from the cluster: a page; all of it; the time between two pieces": (
+        f"{size(kube.LIST)}; {minutes(transport.LONGEST)}; {seconds(ClientRequest('GET', '/').timeout)}"
+    ),
+    "watch of the cluster": (
+        f"{watching.WATCH_SECONDS} to {watching.WATCH_SECONDS + watching.WATCH_SPREAD} s; {watching.WATCH_GRACE} s more for its end"
+    ),
+    "silence of a peer: asked after; then until the connection is lost": (
+        f"{tcp.IDLE} s; {tcp.INTERVAL * tcp.COUNT} s"
+    ),
+    "silence about objects that decide over requests": seconds(hearing.BOUND),
+    "`Retry-After` of the cluster, when lists and watches are asked for again": seconds(backoff.HEEDED),
     "wait of a queue's key for which the cluster asks": minutes(workqueue.LONGEST_ASKED),
     "events of a recorder waiting to be written": count(eventsink.QUEUED),
     "writing the events that wait when the server stops": f"{seconds(eventsink.DELIVERY)}, {eventsink.WRITERS} at a time, each once",

@@ -17,7 +17,7 @@ from zope.interface import implementer
 from extapi.client.body import HIGH_WATER, innermost
 from extapi.client.credentials import Credentials, CredentialsError, FileToken, StaticToken
 from extapi.client.http import HttpTransport
-from extapi.client.transport import ClientRequest, ConnectionLost, TransportError
+from extapi.client.transport import AnswerTooLong, ClientRequest, ConnectionLost, TransportError, Unreachable
 from tests.certificates import CLIENT, SERVER, authority
 from tests.unit.client.conftest import Server, Turning
 
@@ -180,7 +180,7 @@ def test_nobody_listens(turning: Turning, serve: Serve) -> None:
     url = server.url
     turning.wait(server.port.stopListening())
     transport = HttpTransport(turning.reactor, Credentials(url))
-    with pytest.raises(TransportError, match=rf"{url}: Connection was refused by other side"):
+    with pytest.raises(Unreachable, match=rf"{url}: Connection was refused by other side"):
         turning.run(_body(transport, ClientRequest("GET", "/")))
     turning.run(transport.close())
 
@@ -210,11 +210,36 @@ def test_a_body_that_does_not_end_in_time(turning: Turning, serve: Serve) -> Non
     turning.run(transport.close())
 
 
+def test_a_long_body_has_time_as_long_as_it_arrives(turning: Turning, serve: Serve) -> None:
+    """Go's client has no limit for lists (``rest.Config.Timeout`` of informers is 0)."""
+
+    def answer(request: Any) -> None:
+        pieces = 8
+
+        def send(number: int) -> None:
+            request.write(b"x")
+            if number < pieces:
+                turning.reactor.callLater(0.1, send, number + 1)
+            elif b"whole" in request.uri:
+                request.finish()
+
+        send(1)
+
+    server = serve(answer)
+    transport = HttpTransport(turning.reactor, Credentials(server.url))
+    assert turning.run(_body(transport, ClientRequest("GET", "/whole", timeout=0.4, long=True))) == (200, b"x" * 8)
+    with pytest.raises(AnswerTooLong, match="the answer took too long"):
+        turning.run(_body(transport, ClientRequest("GET", "/stalls", timeout=0.4, long=True)))
+    with pytest.raises(AnswerTooLong, match="the answer took too long"):
+        turning.run(_body(transport, ClientRequest("GET", "/whole", timeout=0.4)))
+    turning.run(transport.close())
+
+
 def test_a_body_over_the_limit(turning: Turning, serve: Serve) -> None:
     server = serve(_much)
     transport = HttpTransport(turning.reactor, Credentials(server.url))
     assert turning.run(_body(transport, ClientRequest("GET", "/"), 5000)) == (200, b"x" * 5000)
-    with pytest.raises(TransportError, match="more than 4999 bytes"):
+    with pytest.raises(AnswerTooLong, match="more than 4999 bytes"):
         turning.run(_body(transport, ClientRequest("GET", "/"), 4999))
     turning.run(transport.close())
 

@@ -12,7 +12,6 @@ from extapi.client.tcp import tcp_endpoint
 from extapi.privatereactor import drive, private_reactor
 from tests.unit.client.names import Names
 
-
 OPTIONS = [
     (socket.SOL_SOCKET, socket.SO_KEEPALIVE),
     (socket.IPPROTO_TCP, socket.TCP_KEEPIDLE),

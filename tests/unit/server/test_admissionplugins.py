@@ -9,9 +9,12 @@ from typing import Any
 import pytest
 
 from extapi import Api, Group
+from extapi.admission.policies.source import PolicySource
 from extapi.admission.webhooks.mutating import MutatingWebhooks
+from extapi.admission.webhooks.source import WebhookSource
 from extapi.admission.webhooks.validating import ValidatingWebhooks
 from extapi.authorization.alwaysallow import AlwaysAllowGroups
+from extapi.client.hearing import BOUND
 from extapi.client.kube import Client
 from extapi.server.admissionplugins import BuiltinAdmission
 from extapi.server.options import ADMISSION_PLUGINS
@@ -65,6 +68,22 @@ def test_it_is_ready_once_all_is_known(turning: Turning, client: Client) -> None
     turning.until(lambda: check.check() is None)
     assert MutatingWebhooks in map(type, made.plugins)
     assert ValidatingWebhooks in map(type, made.plugins)
+    made.stop()
+
+
+def test_it_is_not_ready_when_nothing_is_heard_of_what_decides(turning: Turning, client: Client) -> None:
+    made = admission(turning, client)
+    check = made.check()
+    made.start()
+    made._namespaces._synced = True
+    turning.until(lambda: check.check() is None)
+    policies = next(each for each in made._sources if isinstance(each, PolicySource))
+    webhooks = next(each for each in made._sources if isinstance(each, WebhookSource))
+    for each in (made._namespaces, webhooks._informer, policies._policies, policies._bindings):
+        each._hearing._last -= BOUND + 1
+        assert (check.check() or "").startswith("nothing has been heard of ")
+        each._hearing.heard()
+        assert check.check() is None
     made.stop()
 
 

@@ -419,6 +419,7 @@ def test_watches_that_tell_nothing_and_end_are_not_asked_for_in_a_loop() -> None
     informer = cluster.informer()
     informer.start()
     assert _times(cluster, 3) == [1.2, 2.4, 4.8]
+    assert [each.get("watch") for each in cluster.queries] == [None, "true"] * 4
     informer.stop()
 
 

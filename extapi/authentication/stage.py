@@ -6,11 +6,14 @@ Must not know any kind of credentials.
 from __future__ import annotations
 
 from extapi.api.user import ANONYMOUS, UNAUTHENTICATED, User
-from extapi.authentication.authenticator import AuthenticationError, Authenticator
+from extapi.authentication.authenticator import AuthenticationError, Authenticator, Undecided
 from extapi.authentication.trust import TrustSettings
-from extapi.errors import Unauthorized
+from extapi.errors import ServiceUnavailable, Unauthorized
 from extapi.http.request import Request
 from extapi.http.response import Handler, Response
+
+UNDECIDED = "the credentials cannot be checked now: the cluster has not answered; the server's log says why"
+"""What the client is told, who need not know where the cluster is."""
 
 PLANS = 256
 """Sets of header names in the cache."""
@@ -41,11 +44,14 @@ class Authentication:
         Raises:
             Unauthorized: The credentials are not accepted. The reason goes to the access log as ``authentication``.
             TooManyRequests: They cannot be judged now.
+            ServiceUnavailable: Whoever judges them has not answered. After a 401 a client would discard valid credentials.
         """
         try:
             user = await self._authenticator.authenticate(request)
         except AuthenticationError as error:
             request.log["authentication"] = str(error)
+            if isinstance(error, Undecided):
+                raise ServiceUnavailable(UNDECIDED, retry_after=1) from error
             raise Unauthorized from error
         headers = request.headers
         for name in self._to_delete(tuple(headers)):

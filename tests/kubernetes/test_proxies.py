@@ -229,7 +229,7 @@ def test_an_extension_server_behind_proxies(
         assert next_one("GET", path).status == 401
         assert 'User "jane" cannot list' in refused(first)
         late = token()
-        assert late("GET", path).status == 401
+        assert late("GET", path).status == 503
         authentication.start()
         assert until(lambda: _unless(next_one("GET", path), 401), 60).status == 403
         assert f'User "{name}" cannot list' in refused(late)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 
 from extapi.api.user import User
-from extapi.authentication.authenticator import Authenticator, UnionAuthenticator
+from extapi.authentication.authenticator import Authenticator, Undecided, UnionAuthenticator
 from extapi.authentication.clientcertificate import ClientCertificate
 from extapi.authentication.loopback import Loopback
 from extapi.authentication.requestheader import RequestHeader
 from extapi.authentication.stage import NAMES_LIMIT, PLANS, Authentication
 from extapi.authentication.trust import HeaderNames, TrustSettings
-from extapi.errors import Unauthorized
+from extapi.errors import ServiceUnavailable, Unauthorized
 from extapi.http.request import Peer, Request
 from extapi.http.response import Response
 from tests.certificates import CLIENT, authority
@@ -50,6 +50,24 @@ def _user(asked: Request, stage: Authentication | None = None) -> User | None:
 
 def test_no_credentials_are_nobody() -> None:
     assert _user(call()) == ANONYMOUS
+
+
+def test_credentials_that_nobody_can_judge_are_503() -> None:
+    """Not 401, as kube-apiserver answers: the token may be good, and clients discard one that is refused."""
+
+    class Unanswered:
+        async def authenticate(self, asked: Request) -> User | None:
+            raise Undecided("token review: https://10.0.0.1: no answer")
+
+    async def end(asked: Request) -> Response:
+        raise AssertionError(asked)
+
+    asked = call()
+    with pytest.raises(ServiceUnavailable, match="cannot be checked now") as refused:
+        run(Authentication(end, Unanswered(), TrustSettings())(asked))
+    assert refused.value.retry_after == 1
+    assert "10.0.0.1" not in str(refused.value)
+    assert asked.log["authentication"] == "token review: https://10.0.0.1: no answer"
 
 
 def test_forged_headers_are_nobody_and_are_not_seen_later() -> None:

@@ -70,8 +70,19 @@ class ClientPair:
         return pair
 
 
-def _read(certificate: Path, key: Path) -> Pair:
-    pair = Pair(certificate.read_bytes(), key.read_bytes())
+def checked_pair(pair: Pair, certificate: object, key: object) -> Pair:
+    """The pair, if it is one.
+
+    Args:
+        pair: The certificate and its key.
+        certificate: Where the certificate is from, for messages.
+        key: Where the key is from, for messages.
+
+    Raises:
+        ValueError: It cannot be used.
+
+    Source: ``crypto/tls`` X509KeyPair.
+    """
     try:
         leaf = x509.load_pem_x509_certificates(pair.certificate)[0]
     except ValueError as error:
@@ -84,6 +95,10 @@ def _read(certificate: Path, key: Path) -> Pair:
     if private.public_key() != leaf.public_key():
         raise ValueError(f"the key in {key} is not that of the certificate in {certificate}")
     return pair
+
+
+def _read(certificate: Path, key: Path) -> Pair:
+    return checked_pair(Pair(certificate.read_bytes(), key.read_bytes()), certificate, key)
 
 
 def _stamp(path: Path) -> tuple[int, ...]:

@@ -8,18 +8,24 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 from urllib.parse import urlsplit
 
 from extapi.client.proxy import ProxyError, ProxyURL
 from extapi.client.proxyenvironment import environment_proxy
 from extapi.clock import Clock
 
+if TYPE_CHECKING:  # cryptography takes its time, and not every command needs it
+    from extapi.client.clientpair import Pair
+
 SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 """Where the kubelet mounts ``token``, ``ca.crt`` and ``namespace`` (k8s.io/client-go/rest)."""
 
 TOKEN_PERIOD = 60.0
 """Seconds until a token file is read again; the kubelet rotates it long before it expires."""
+
+LARGEST_TOKEN = 1024 * 1024
+"""Bytes of a token file: Go's servers take headers of that size."""
 
 
 class CredentialsError(Exception):
@@ -31,14 +37,32 @@ class NotInCluster(CredentialsError):
 
 
 class TokenSource(Protocol):
-    """Where the Authorization header comes from."""
+    """Where the Authorization header comes from, and maybe a client certificate."""
+
+    @property
+    def source(self) -> str:
+        """What it is, for messages."""
+        ...
+
+    @property
+    def pair(self) -> Pair | None:
+        """The client certificate and key that go with the last header; None: those of the :class:`Credentials`."""
+        ...
 
     async def authorization(self) -> str:
-        """The header's value, such as ``Bearer abc``.
+        """The header's value, such as ``Bearer abc``; empty: none.
 
         Raises:
             CredentialsError: There is none.
         """
+        ...
+
+    def refused(self, authorization: str) -> None:
+        """The server has answered 401 to that header: look for another one with the next request."""
+        ...
+
+    def stop(self) -> None:
+        """End what looks for it."""
         ...
 
 
@@ -47,16 +71,39 @@ class StaticToken:
     """A header that never changes."""
 
     value: str = field(repr=False)
+    source: str = "a token that stays"
+    pair: None = None
 
     async def authorization(self) -> str:
         """The header as it was given."""
         return self.value
 
+    def refused(self, authorization: str) -> None:
+        """There is no other one."""
+
+    def stop(self) -> None:
+        """Nothing runs."""
+
+
+class Ticks(Protocol):
+    """What of a clock is needed to time a file."""
+
+    def seconds(self) -> float:
+        """Now, from any beginning."""
+        ...
+
 
 class FileToken:
-    """A bearer token in a file that is written anew from time to time."""
+    """A bearer token in a file that is written anew from time to time.
 
-    def __init__(self, path: Path, clock: Clock, period: float = TOKEN_PERIOD) -> None:
+    Source: ``k8s.io/client-go/transport`` cachingTokenSource, fileTokenSource. There, a token that was refused is forgotten
+    even if the file cannot be read.
+    """
+
+    pair: None = None
+
+    def __init__(self, path: Path, clock: Ticks, period: float = TOKEN_PERIOD) -> None:
+        self.source = f"the token file {path}"
         self._path = path
         self._clock = clock
         self._period = period
@@ -64,6 +111,14 @@ class FileToken:
         self._until = 0.0
 
     async def authorization(self) -> str:
+        """See :meth:`current`.
+
+        Raises:
+            CredentialsError: It could not be read yet, or is empty.
+        """
+        return self.current()
+
+    def current(self) -> str:
         """The token, read again every ``period`` seconds; while the file cannot be read, the last one stays.
 
         Raises:
@@ -73,16 +128,34 @@ class FileToken:
         if not self._value or now >= self._until:
             self._until = now + self._period
             try:
-                token = self._path.read_text("utf-8").strip()
-            except (OSError, UnicodeDecodeError) as error:
+                token = self._read()
+            except (OSError, ValueError) as error:
                 if not self._value:
-                    raise CredentialsError(f"cannot read the token file {self._path}: {error}") from error
+                    raise CredentialsError(f"cannot read {self.source}: {error}") from error
             else:
                 if token:
                     self._value = f"Bearer {token}"
             if not self._value:
-                raise CredentialsError(f"the token file {self._path} is empty")
+                raise CredentialsError(f"{self.source} is empty")
         return self._value
+
+    def refused(self, authorization: str) -> None:
+        """Read the file with the next request, unless that was done meanwhile (``ResetTokenOlderThan``)."""
+        if authorization == self._value:
+            self._until = 0.0
+
+    def stop(self) -> None:
+        """Nothing runs."""
+
+    def _read(self) -> str:
+        with self._path.open("rb") as file:
+            content = file.read(LARGEST_TOKEN + 1)
+        if len(content) > LARGEST_TOKEN:
+            raise ValueError(f"it has more than {LARGEST_TOKEN} bytes")
+        token = content.decode("utf-8").strip()
+        if not token.isprintable() or not token.isascii():
+            raise ValueError("it holds no token, but characters that cannot be in a header")
+        return token
 
 
 @dataclass(frozen=True, slots=True)

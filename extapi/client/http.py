@@ -6,15 +6,18 @@ Adds the token, bounds time and size, and puts errors into one sentence. Must no
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
+from dataclasses import replace
+from functools import partial
 from typing import Any, NoReturn
 from urllib.parse import quote, urlsplit
 
 from twisted.internet import error as network
-from twisted.internet.defer import CancelledError
+from twisted.internet.defer import CancelledError, Deferred
 from twisted.web.client import ResponseNeverReceived
 
 from extapi.client.body import BodyError, BodyTooLong, ResponseBody, innermost
-from extapi.client.credentials import Credentials, CredentialsError
+from extapi.client.clientpair import Pair
+from extapi.client.credentials import Credentials, CredentialsError, TokenSource
 from extapi.client.tls import TlsPolicy, sentence
 from extapi.client.transport import (
     LONGEST,
@@ -24,7 +27,7 @@ from extapi.client.transport import (
     TransportError,
     Unreachable,
 )
-from extapi.clock import stop_timer
+from extapi.clock import Late, in_time, stop_timer
 
 
 class HttpReply:
@@ -146,10 +149,14 @@ class HttpTransport:
         if credentials.proxy is not None:
             self.server += f" (through the proxy {credentials.proxy})"
         self.replies: set[HttpReply] = set()
+        self._credentials = credentials
         self._token = credentials.token
+        self._pair: Pair | None = None
+        """The certificate that the agent shows, where the token's source issues one."""
         self._base_path = urlsplit(credentials.server).path.rstrip("/")
         self._origin = credentials.server[: len(credentials.server.rstrip("/")) - len(self._base_path)].rstrip("/")
-        self._agent = ServerAgent(reactor, TlsPolicy(credentials), credentials.proxy)
+        self._connect = partial(ServerAgent, reactor)
+        self._agent = self._connect(TlsPolicy(credentials), credentials.proxy)
 
     async def send(self, request: ClientRequest) -> HttpReply:
         """The answer, whatever its status; redirects are not followed.
@@ -161,29 +168,62 @@ class HttpTransport:
         if request.query:
             url += "?" + "&".join(f"{quote(key, safe='')}={quote(value, safe='')}" for key, value in request.query)
         headers = dict(request.headers)
-        if self._token is not None and "Authorization" not in headers:
-            try:
-                headers["Authorization"] = await self._token.authorization()
-            except CredentialsError as error:
-                raise TransportError(f"{self.server}: {error}") from error
         sent = self.clock.seconds()
+        shown: str | None = None
+        if self._token is not None and "Authorization" not in headers:
+            shown = await self._authorization(self._token, request.timeout)
+            if shown:
+                headers["Authorization"] = shown
         sending = self._agent.request(request.method, url, headers, request.body)
-        timer = self.clock.callLater(request.timeout, sending.cancel)
+        timer = self.clock.callLater(max(0.0, sent + request.timeout - self.clock.seconds()), sending.cancel)
         try:
             response = await sending
         except Exception as error:  # noqa: BLE001 - Agent's errors have no common ancestor
             self._fail(request, error, timed_out=not timer.active())
         finally:
             stop_timer(timer)
+        if self._token is not None and shown is not None and response.code == 401:
+            self._token.refused(shown)
         reply = HttpReply(self, response, request, sent)
         self.replies.add(reply)
         return reply
 
     async def close(self) -> None:
         """Drop every connection, idle or not."""
+        if self._token is not None:
+            self._token.stop()
         for reply in list(self.replies):
             reply.close()
         await self._agent.close()
+
+    async def _authorization(self, token: TokenSource, seconds: float) -> str:
+        """The header; the time for it is the request's. Sees to it that the agent shows the certificate that goes with it.
+
+        Raises:
+            TransportError: There is none, or not in time.
+        """
+        try:
+            asking = Deferred.fromCoroutine(token.authorization())
+            # Nearly always it is there: no timer for that.
+            shown = await (asking if asking.called else in_time(self.clock, seconds, asking))
+            if token.pair != self._pair:
+                self._show(token.pair)
+        except Late:
+            raise TransportError(
+                f"{self.server}: no credentials within {seconds:g} seconds: {token.source} still runs"
+            ) from None
+        except CredentialsError as error:
+            raise TransportError(f"{self.server}: {error}") from error
+        return shown
+
+    def _show(self, pair: Pair | None) -> None:
+        """Make new connections, with another certificate. What runs on the old ones may go on to its end."""
+        certificate, key = (self._credentials.certificate, self._credentials.key) if pair is None else pair
+        credentials = replace(self._credentials, certificate=certificate, key=key)
+        agent = self._connect(TlsPolicy(credentials), credentials.proxy)
+        retired, self._agent, self._pair = self._agent, agent, pair
+        # Those that are busy time out once they are idle.
+        Deferred.fromCoroutine(retired.close()).addErrback(lambda _: None)
 
     def _fail(self, request: ClientRequest, error: Exception, *, timed_out: bool) -> NoReturn:
         if timed_out:

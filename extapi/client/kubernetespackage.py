@@ -42,7 +42,7 @@ def require_kubernetes(purpose: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class PackageKubeconfig:
-    """What the package made of one context, and what it passes over."""
+    """What the package made of one context, and what it passes over. It runs no exec plugin: ``execplugin`` says how."""
 
     configuration: Any
     """A ``kubernetes.client.Configuration``; its ``host`` is empty where the cluster names no server."""
@@ -50,10 +50,23 @@ class PackageKubeconfig:
     """The cluster as it stands in the file."""
     user: Mapping[str, Any]
     """The user as it stands in the file."""
+    user_name: str
+    """Its name."""
+    user_file: Path
+    """The file that it stands in."""
     token_file: Path | None
     """The file that the user's token is in."""
     expiry: float | None
     """When the token expires: seconds since the epoch."""
+
+    @property
+    def plugin(self) -> Any:
+        """``exec`` of the user; None where it has other credentials, which come first.
+
+        Source: ``k8s.io/client-go/plugin/pkg/client/auth/exec`` UpdateTransportConfig.
+        """
+        others = self.configuration.api_key.get("BearerToken") or self.configuration.cert_file
+        return None if others else self.user.get("exec")
 
 
 def read_kubeconfig(paths: str, context: str) -> PackageKubeconfig:
@@ -68,7 +81,8 @@ def read_kubeconfig(paths: str, context: str) -> PackageKubeconfig:
     from kubernetes.config.kube_config import KubeConfigLoader, KubeConfigMerger  # noqa: PLC0415 - the same
 
     untyped_merger: Any = KubeConfigMerger
-    untyped_loader: Any = KubeConfigLoader
+    # The package would wait for a plugin as long as it runs, in the middle of a request too.
+    untyped_loader: Any = type("Loader", (KubeConfigLoader,), {"_load_from_exec_plugin": lambda _: None})
     contents = _contents(paths)
     chosen = context or next((str(each["current-context"]) for _, each in contents if each.get("current-context")), "")
     _check_context([each for _, each in contents], chosen)
@@ -81,13 +95,13 @@ def read_kubeconfig(paths: str, context: str) -> PackageKubeconfig:
     _, its = _named(contents, "context", chosen)
     _, cluster = _named(contents, "cluster", its.get("cluster"))
     file, user = _named(contents, "user", its.get("user"))
-    if "exec" in user and not configuration.api_key.get("BearerToken") and not configuration.cert_file:
-        raise RuntimeError("the exec plugin gave no credentials")
     token_file, expiry = user.get("tokenFile"), getattr(loader, "expiry", None)
     return PackageKubeconfig(
         configuration=configuration,
         cluster=cluster,
         user=user,
+        user_name=str(its.get("user") or ""),
+        user_file=file,
         token_file=file.parent / token_file if token_file else None,
         expiry=None if expiry is None else expiry.timestamp(),
     )
@@ -146,9 +160,12 @@ def main(path: str, context: str) -> dict[str, Any]:
         "token_file": str(found.token_file or ""),
         "server_name": configuration.tls_server_name or "",
         "verify": configuration.verify_ssl,
+        "provider": "auth-provider" in found.user,
+        "exec": found.plugin,
+        "user": found.user_name,
+        "file": str(found.user_file),
+        "cluster": found.cluster,
         "impersonates": any(found.user.get(key) for key in IMPERSONATION),
-        # Not configuration.proxy: that may be the environment's, by other rules than client-go's.
-        "proxy": found.cluster.get("proxy-url", ""),
     }
 
 
@@ -158,6 +175,6 @@ def _text(path: str | None) -> str | None:
 
 if __name__ == "__main__":
     try:
-        sys.stdout.write(json.dumps(main(sys.argv[1], sys.argv[2])))
+        sys.stdout.write(json.dumps(main(sys.argv[1], sys.argv[2]), default=str))
     except Exception as error:  # noqa: BLE001 - whatever the package raises becomes the one line the caller shows
         sys.exit(f"{error}" or type(error).__name__)

@@ -7,7 +7,14 @@ from typing import Any
 
 import pytest
 
-from extapi.client.credentials import Credentials, CredentialsError, FileToken, StaticToken, in_cluster
+from extapi.client.credentials import (
+    LARGEST_TOKEN,
+    Credentials,
+    CredentialsError,
+    FileToken,
+    StaticToken,
+    in_cluster,
+)
 from extapi.client.proxy import ProxyURL
 from tests.unit.client.building import now, run
 
@@ -66,6 +73,35 @@ def test_the_token_is_read_again_every_minute(tmp_path: Path) -> None:
     (tmp_path / "token").write_text(" ")
     clock.advance(60)
     assert run(token.authorization()) == "Bearer t2"
+
+
+def test_a_refused_token_is_read_again_at_once(tmp_path: Path) -> None:
+    """As cachingTokenSource.ResetTokenOlderThan; while the file cannot be read, the refused one is used on."""
+    clock: Any = now()
+    token = FileToken(_pod(tmp_path) / "token", clock)
+    assert run(token.authorization()) == "Bearer t1"
+    (tmp_path / "token").write_text("t2")
+    token.refused("Bearer t0")  # of a request that took its time
+    assert run(token.authorization()) == "Bearer t1"
+    token.refused("Bearer t1")
+    assert run(token.authorization()) == "Bearer t2"
+    (tmp_path / "token").unlink()
+    token.refused("Bearer t2")
+    assert run(token.authorization()) == "Bearer t2"
+
+
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [
+        (b"t" * (LARGEST_TOKEN + 1), f"it has more than {LARGEST_TOKEN} bytes"),
+        (b"one\ntwo", "it holds no token, but characters that cannot be in a header"),
+        (b"\xff", "utf-8"),
+    ],
+)
+def test_a_file_that_holds_no_token(tmp_path: Path, content: bytes, why: str) -> None:
+    (tmp_path / "token").write_bytes(content)
+    with pytest.raises(CredentialsError, match=f"^cannot read the token file {tmp_path}/token: .*{why}"):
+        run(FileToken(tmp_path / "token", now()).authorization())
 
 
 def test_no_token_at_all(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import json
 import sys
 from pathlib import Path
 from typing import Any
@@ -10,10 +11,9 @@ from typing import Any
 import pytest
 import yaml
 
-from extapi.api.timestamp import format_timestamp
 from extapi.client import kubeconfig
-from extapi.client.credentials import CredentialsError
-from extapi.client.kubeconfig import EXPIRY_SKEW, load_kubeconfig
+from extapi.client.credentials import CredentialsError, TokenSource
+from extapi.client.kubeconfig import load_kubeconfig
 from extapi.client.proxy import ProxyURL
 from tests.certificates import authority
 from tests.unit.client.building import now, run
@@ -90,57 +90,92 @@ def test_a_token_file_is_read_again(tmp_path: Path) -> None:
     assert run(found.token.authorization()) == "Bearer t2"
 
 
-_PLUGIN = """\
-import json, pathlib, sys
-count = pathlib.Path(sys.argv[1])
-number = int(count.read_text()) + 1 if count.exists() else 1
-count.write_text(str(number))
-status = {"token": f"t{number}"}
-if len(sys.argv) > 2 and number == 1:
-    status["expirationTimestamp"] = sys.argv[2]
-print(json.dumps({"apiVersion": "client.authentication.k8s.io/v1", "kind": "ExecCredential", "status": status}))
-"""
-
-
-def _exec(directory: Path, *arguments: str) -> dict[str, Any]:
-    plugin = directory / "plugin.py"
-    plugin.write_text(_PLUGIN)
+def _exec(directory: Path, answer: str) -> dict[str, Any]:
+    plugin = directory / "plugin"
+    plugin.write_text(f"#!/bin/sh\necho run >> {directory}/runs\n{answer}\n")
+    plugin.chmod(0o755)
     return {
         "exec": {
             "apiVersion": "client.authentication.k8s.io/v1",
-            "command": sys.executable,
-            "args": [str(plugin), str(directory / "count"), *arguments],
+            "command": "./plugin",
             "interactiveMode": "Never",
+            "provideClusterInfo": True,
         }
     }
 
 
-def test_an_exec_plugin_is_asked_again_when_its_token_expires(tmp_path: Path, turning: Turning) -> None:
-    path = _write(tmp_path, CLUSTER, _exec(tmp_path, "2000-01-01T00:00:00Z"))
-    found = load_kubeconfig(path, turning.reactor)
+def _issuing(**status: str) -> str:
+    answer = {"apiVersion": "client.authentication.k8s.io/v1", "kind": "ExecCredential", "status": status}
+    return f"cat <<'END'\n{json.dumps(answer)}\nEND"
+
+
+def test_an_exec_plugin_is_run_once_with_what_the_kubeconfig_says_of_the_cluster(
+    tmp_path: Path, turning: Turning
+) -> None:
+    user = _exec(tmp_path, f'echo "$KUBERNETES_EXEC_INFO" > {tmp_path}/told\n' + _issuing(token="t1"))
+    found = load_kubeconfig(_write(tmp_path, CLUSTER, user), turning.reactor)
     assert found.token is not None
     for _ in range(2):
-        assert turning.run(found.token.authorization()) == "Bearer t2"
+        assert turning.run(found.token.authorization()) == "Bearer t1"
+    assert (tmp_path / "runs").read_text() == "run\n"
+    assert json.loads((tmp_path / "told").read_text())["spec"]["cluster"] == CLUSTER
+    found.token.stop()
 
 
-@pytest.mark.parametrize(("seconds", "token"), [(EXPIRY_SKEW / 2, "Bearer t2"), (EXPIRY_SKEW * 2, "Bearer t1")])
-def test_a_token_is_renewed_before_it_expires(tmp_path: Path, turning: Turning, seconds: float, token: str) -> None:
-    expiry = format_timestamp(turning.reactor.seconds() + seconds)
-    found = load_kubeconfig(_write(tmp_path, CLUSTER, _exec(tmp_path, expiry)), turning.reactor)
+def test_an_exec_plugin_that_issues_a_certificate(tmp_path: Path, turning: Turning) -> None:
+    answer = _issuing(clientCertificateData=ME.pem.decode(), clientKeyData=ME.key_pem.decode())
+    found = load_kubeconfig(_write(tmp_path, CLUSTER, _exec(tmp_path, answer)), turning.reactor)
     assert found.token is not None
-    assert turning.run(found.token.authorization()) == token
+    assert (turning.run(found.token.authorization()), found.token.pair) == ("", (ME.pem, ME.key_pem))
+    found.token.stop()
 
 
-def test_an_exec_plugin_whose_token_stays(tmp_path: Path) -> None:
-    found = load_kubeconfig(_write(tmp_path, CLUSTER, _exec(tmp_path)), now())
+def test_an_exec_plugin_beside_a_token_is_not_run(tmp_path: Path) -> None:
+    """As exec.UpdateTransportConfig."""
+    found = load_kubeconfig(_write(tmp_path, CLUSTER, {**_exec(tmp_path, "exit 1"), "token": "t0"}), now())
     assert found.token is not None
-    assert run(found.token.authorization()) == "Bearer t1"
+    assert run(found.token.authorization()) == "Bearer t0"
 
 
-def test_an_exec_plugin_that_fails(tmp_path: Path) -> None:
-    user = {"exec": {"apiVersion": "client.authentication.k8s.io/v1", "command": "/bin/false"}}
-    with pytest.raises(CredentialsError, match="the exec plugin gave no credentials"):
-        load_kubeconfig(_write(tmp_path, CLUSTER, user), now())
+def test_an_exec_plugin_that_fails(tmp_path: Path, turning: Turning) -> None:
+    path = _write(tmp_path, CLUSTER, _exec(tmp_path, "echo 'no network' >&2; exit 1"))
+    with pytest.raises(
+        CredentialsError,
+        match=f"^cannot load the kubeconfig {path}: the exec plugin {tmp_path}/plugin of the kubeconfig {path} "
+        "failed with exit code 1: no network$",
+    ):
+        load_kubeconfig(path, turning.reactor)
+
+
+def test_an_exec_entry_that_is_wrong(tmp_path: Path) -> None:
+    path = _write(tmp_path, CLUSTER, {"exec": {"command": "/bin/false"}})
+    with pytest.raises(
+        CredentialsError, match=f"^cannot load the kubeconfig {path}: exec of the user 'u' needs apiVersion, a string$"
+    ):
+        load_kubeconfig(path, now())
+
+
+def _jwt(expiry: int) -> str:
+    return ".".join(_b64(json.dumps(each).encode()).rstrip("=") for each in ({}, {"exp": expiry})) + ".x"
+
+
+def test_an_auth_provider_is_asked_again_after_its_token_was_refused(tmp_path: Path, turning: Turning) -> None:
+    """By the package: the kubeconfig is read anew. Where kubectl has renewed the token meanwhile, it is there."""
+    old, new = _jwt(4_000_000_000), _jwt(4_000_000_001)
+    path = _write(tmp_path, CLUSTER, {"auth-provider": {"name": "oidc", "config": {"id-token": old}}})
+    found = load_kubeconfig(path, turning.reactor)
+    assert found.token is not None
+    assert turning.run(found.token.authorization()) == f"Bearer {old}"
+    path.write_text(path.read_text().replace(old, new))
+    found.token.refused(f"Bearer {old}")
+    found.token.refused(f"Bearer {old}")
+    turning.until(lambda: _authorization(turning, found.token) == f"Bearer {new}", 30)
+    found.token.stop()
+
+
+def _authorization(turning: Turning, token: TokenSource | None) -> str:
+    assert token is not None
+    return turning.run(token.authorization(), 30)
 
 
 @pytest.mark.parametrize("more", [{"as": "anna"}, {"as-groups": ["a"]}])
@@ -234,10 +269,14 @@ def test_a_context_that_is_not_there(tmp_path: Path) -> None:
         load_kubeconfig(_write(tmp_path, CLUSTER, {}), now(), context="none")
 
 
-def test_a_plugin_that_hangs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_reader_that_hangs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kubeconfig, "READ_TIMEOUT", 0.01)
-    with pytest.raises(CredentialsError, match=r"no credentials within 0\.01 seconds"):
-        load_kubeconfig(_write(tmp_path, CLUSTER, {"exec": {"command": "true"}}), now())
+    path = _write(tmp_path, CLUSTER, {"username": "not", "password": "plain"})
+    with pytest.raises(
+        CredentialsError,
+        match=rf"^cannot load the kubeconfig {path}: its reader did not end within 0\.01 seconds, and was killed$",
+    ):
+        load_kubeconfig(path, now())
 
 
 def test_the_package_and_its_files_stay_out_of_this_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -252,7 +291,7 @@ def test_a_package_that_is_missing_is_named(tmp_path: Path, monkeypatch: pytest.
     """As in the image. What is certificates or a token is read all the same."""
     monkeypatch.setitem(sys.modules, "kubernetes", None)
     with pytest.raises(CredentialsError) as caught:
-        load_kubeconfig(_write(tmp_path, CLUSTER, _exec(tmp_path)), now())
+        load_kubeconfig(_write(tmp_path, CLUSTER, _exec(tmp_path, "exit 1")), now())
     assert str(caught.value).startswith(
         f"cannot load the kubeconfig {tmp_path}/kubeconfig: what it says besides certificates"
     )

@@ -21,12 +21,14 @@ USERS = """
 users:
 - {name: file, user: {tokenFile: token, as: anna}}
 - {name: plugin, user: {exec: {apiVersion: client.authentication.k8s.io/v1, command: "false"}}}
+- {name: both, user: {token: secret, exec: {apiVersion: client.authentication.k8s.io/v1, command: "false"}}}
 """
 CONTEXTS = """
 contexts:
 - {name: x, context: {cluster: c, user: file}}
 - {name: nowhere, context: {cluster: none, user: file}}
 - {name: plugin, context: {cluster: c, user: plugin}}
+- {name: both, context: {cluster: c, user: both}}
 current-context: x
 """
 
@@ -58,10 +60,12 @@ def test_a_cluster_without_server_is_not_somewhere_else(files: str) -> None:
     assert read_kubeconfig(files, "nowhere").configuration.host == ""
 
 
-def test_a_plugin_that_gives_nothing_is_an_error(files: str) -> None:
-    """The package logs it and goes on as nobody."""
-    with pytest.raises(RuntimeError, match="the exec plugin gave no credentials"):
-        read_kubeconfig(files, "plugin")
+def test_a_plugin_is_not_run_by_the_package(files: str) -> None:
+    """Which would wait for it without end. Beside other credentials it counts for nothing, as for kubectl."""
+    found = read_kubeconfig(files, "plugin")
+    assert found.plugin == {"apiVersion": "client.authentication.k8s.io/v1", "command": "false"}
+    assert "BearerToken" not in found.configuration.api_key
+    assert read_kubeconfig(files, "both").plugin is None
 
 
 def test_as_a_program_it_prints_what_a_server_needs(files: str, tmp_path: Path) -> None:
@@ -78,11 +82,15 @@ def test_as_a_program_it_prints_what_a_server_needs(files: str, tmp_path: Path) 
         "server_name": "k",
         "verify": True,
         "impersonates": True,
-        "proxy": "",
+        "provider": False,
+        "exec": None,
+        "user": "file",
+        "file": str(tmp_path / "users" / "config"),
+        "cluster": {"server": "https://127.0.0.1:6443/", "certificate-authority": "ca.crt", "tls-server-name": "k"},
     }
     failed = subprocess.run([*program, files, "none"], capture_output=True, text=True, check=False)
     assert (failed.returncode, failed.stdout) == (1, "")
-    assert failed.stderr == "it has no context 'none'; it has: x, nowhere, plugin\n"
+    assert failed.stderr == "it has no context 'none'; it has: x, nowhere, plugin, both\n"
 
 
 def test_as_a_program_it_imports_nothing_of_extapi(files: str) -> None:

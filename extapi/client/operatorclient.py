@@ -16,10 +16,12 @@ from urllib.parse import quote
 
 import urllib3
 from kubernetes import client, config
+from kubernetes.config.kube_config import FileOrData
 
 from extapi.client.authority import authority
-from extapi.client.credentials import SERVICE_ACCOUNT, check_server
+from extapi.client.credentials import SERVICE_ACCOUNT, CredentialsError, check_server
 from extapi.client.kubernetespackage import IMPERSONATION, read_kubeconfig
+from extapi.client.operatortoken import OperatorToken, TokenFile, operator_token
 from extapi.client.proxy import ProxyError, ProxyURL, parse_proxy
 from extapi.client.proxyenvironment import environment_proxy
 
@@ -94,10 +96,15 @@ class Operator:
         configuration: A ``kubernetes.client.Configuration``.
         headers: Sent with every request.
         proxy: The proxy on the way to it; None: none.
+        token: Where the Authorization header comes from; None: from the configuration.
     """
 
     def __init__(
-        self, configuration: Any, headers: Sequence[tuple[str, str]] = (), proxy: ProxyURL | None = None
+        self,
+        configuration: Any,
+        headers: Sequence[tuple[str, str]] = (),
+        proxy: ProxyURL | None = None,
+        token: OperatorToken | None = None,
     ) -> None:
         _go_through(configuration, proxy)
         self.server = str(configuration.host).rstrip("/")
@@ -106,6 +113,7 @@ class Operator:
         """The proxy on the way to it."""
         self._client: Any = client.ApiClient(configuration)
         self._headers = headers
+        self._token = token
 
     def request(
         self, method: str, path: str, headers: Mapping[str, str], body: bytes | None = None, *, seconds: float = 30.0
@@ -119,7 +127,7 @@ class Operator:
         whole = urllib3.HTTPHeaderDict(headers)
         whole.extend(self._headers)
         try:
-            self._client.update_params_for_auth(whole, [], ["BearerToken"], path, method, body)
+            shown = self._authorize(whole, path, method, body, seconds)
             response = self._client.rest_client.pool_manager.request(
                 method,
                 self.server + path,
@@ -130,9 +138,23 @@ class Operator:
                 timeout=urllib3.Timeout(total=seconds),
                 preload_content=False,
             )
+        except CredentialsError as error:
+            raise NoAnswer(str(error)) from error
         except (config.ConfigException, urllib3.exceptions.HTTPError, OSError) as error:
             raise _no_answer(error, f" (through the proxy {self.proxy})" if self.proxy else "") from error
+        if self._token is not None and response.status == 401:
+            self._token.refused(shown)
         return OperatorResponse(response)
+
+    def _authorize(self, headers: Any, path: str, method: str, body: bytes | None, seconds: float) -> str:
+        """Put the Authorization header beside the others; what it is, if it may change."""
+        if self._token is None:
+            self._client.update_params_for_auth(headers, [], ["BearerToken"], path, method, body)
+            return ""
+        shown = self._token.current(seconds)
+        if shown:
+            headers["Authorization"] = shown
+        return shown
 
 
 def operator(kubeconfig: Path | None, context: str = "") -> Operator:
@@ -152,7 +174,7 @@ def operator(kubeconfig: Path | None, context: str = "") -> Operator:
             f"no pod ({SERVICE_ACCOUNT}/token is missing); give --kubeconfig FILE"
         )
     try:
-        configuration, headers, proxy = _in_cluster() if in_cluster else _by_kubeconfig(path, context)
+        configuration, headers, proxy, token = _in_cluster() if in_cluster else _by_kubeconfig(path, context)
         check_server(configuration.host)
         proxy = proxy or environment_proxy(configuration.host, os.environ)
         if not configuration.verify_ssl:
@@ -161,7 +183,7 @@ def operator(kubeconfig: Path | None, context: str = "") -> Operator:
         with warnings.catch_warnings():
             # That PySocks is missing, is said once, and by us.
             warnings.simplefilter("ignore", urllib3.exceptions.DependencyWarning)
-            return Operator(configuration, headers, proxy)
+            return Operator(configuration, headers, proxy, token)
     # A broken kubeconfig surfaces as almost anything: YAML, base64, TLS, the plugin's errors.
     except Exception as error:
         where = "of this pod" if in_cluster else path
@@ -195,22 +217,37 @@ def impersonation(user: Mapping[str, Any]) -> list[tuple[str, str]]:
     return headers
 
 
-def _in_cluster() -> tuple[Any, list[tuple[str, str]], None]:
+_Found = tuple[Any, list[tuple[str, str]], ProxyURL | None, OperatorToken | None]
+"""How to reach the server, what to send with every request, the proxy if one is named, and the token."""
+
+
+def _in_cluster() -> _Found:
     configuration: Any = client.Configuration()
     untyped: Any = config
     untyped.load_incluster_config(client_configuration=configuration)
-    return configuration, [], None
+    return configuration, [], None, TokenFile(SERVICE_ACCOUNT / "token")
 
 
-def _by_kubeconfig(path: str, context: str) -> tuple[Any, list[tuple[str, str]], ProxyURL | None]:
-    """How to reach the server, what to send with every request, and the proxy if one is named."""
+def _by_kubeconfig(path: str, context: str) -> _Found:
     found = read_kubeconfig(path, context)
     named = found.cluster.get("proxy-url")
     try:
         proxy = parse_proxy(str(named)) if named else None
     except ProxyError as error:
         raise ProxyError(f"proxy-url {error}") from error
-    return found.configuration, impersonation(found.user), proxy
+    headers = impersonation(found.user)
+    check_server(found.configuration.host)  # before a plugin asks somebody for a password
+    token, issued = operator_token(found)
+    if issued is not None and issued.pair is not None:
+        found.configuration.cert_file, found.configuration.key_file = map(_file, issued.pair)
+    return found.configuration, headers, proxy, token
+
+
+def _file(pem: bytes) -> str:
+    """A file with that content, which the package removes when this process ends."""
+    untyped: Any = FileOrData
+    path: str = untyped({"data": pem.decode()}, None, data_key_name="data", base64_file_content=False).as_file()
+    return path
 
 
 def _go_through(configuration: Any, proxy: ProxyURL | None) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 from extapi.client import operatorclient
 from extapi.client.operatorclient import NoAnswer, TooLate, UnusableKubeconfig, operator
 from tests.answering import CONFIG, serving, whole
+from tests.certificates import authority
 
 
 @pytest.fixture
@@ -281,7 +283,14 @@ def test_names_that_are_not_ascii_travel_as_utf_8(nowhere: Path) -> None:
         (('"http://127.0.0.1:1"', '"127.0.0.1:1"'), "the cluster's server is '127.0.0.1:1', and no URL such as"),
         (
             ("{token: t}", "{exec: {apiVersion: client.authentication.k8s.io/v1, command: 'false'}}"),
-            "the exec plugin gave no credentials",
+            "exec of the user 'me': interactiveMode has to be one of Never, IfAvailable, Always, not ''",
+        ),
+        (
+            (
+                "{token: t}",
+                "{exec: {apiVersion: client.authentication.k8s.io/v1, command: /bin/false, interactiveMode: Never}}",
+            ),
+            "the exec plugin /bin/false of the kubeconfig .*/config failed with exit code 1",
         ),
     ],
 )
@@ -319,3 +328,47 @@ def test_no_answer(nowhere: Path) -> None:
     with pytest.raises(NoAnswer, match="refused") as refused:
         operator(nowhere / "config").request("GET", "/x", {})
     assert not isinstance(refused.value, TooLate)
+
+
+def test_a_refused_token_is_looked_for_again(nowhere: Path) -> None:
+    """Issued by a plugin, or in a file: as kubectl and extapi serve do."""
+    seen: list[str | None] = []
+
+    def answer(handler: BaseHTTPRequestHandler) -> None:
+        seen.append(handler.headers["Authorization"])
+        whole(200 if seen[-1] == "Bearer t2" else 401, b"{}")(handler)
+
+    plugin = nowhere / "plugin"
+    plugin.write_text("#!/bin/sh\ncat ${0%/*}/answer\n")
+    plugin.chmod(0o755)
+    exec_user = "{exec: {apiVersion: client.authentication.k8s.io/v1, command: ./plugin, interactiveMode: Never}}"
+    for user in (exec_user, "{tokenFile: token}"):
+        seen.clear()
+        with serving(answer) as server:
+            (nowhere / "config").write_text(CONFIG.replace("http://127.0.0.1:1", server).replace("{token: t}", user))
+            _issue(nowhere, "t1")
+            asked = operator(nowhere / "config")
+            assert asked.request("GET", "/x", {}).status == 401
+            _issue(nowhere, "t2")
+            while asked.request("GET", "/x", {}).status == 401:
+                assert len(seen) < 10_000  # a plugin that has just been run is run again after a moment
+        assert {*seen} == {"Bearer t1", "Bearer t2"}
+
+
+def _issue(directory: Path, token: str) -> None:
+    answer = f'{{"apiVersion": "client.authentication.k8s.io/v1", "kind": "ExecCredential", "status": {{"token": "{token}"}}}}'
+    (directory / "answer").write_text(answer)
+    (directory / "token").write_text(token)
+
+
+def test_a_certificate_of_a_plugin_is_shown(nowhere: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    me = authority("clients").leaf("me")
+    status = {"clientCertificateData": me.pem.decode(), "clientKeyData": me.key_pem.decode()}
+    answer = {"apiVersion": "client.authentication.k8s.io/v1", "kind": "ExecCredential", "status": status}
+    (nowhere / "answer").write_text(json.dumps(answer))
+    user = "{exec: {apiVersion: client.authentication.k8s.io/v1, command: cat, args: [answer], interactiveMode: Never}}"
+    (nowhere / "config").write_text(CONFIG.replace("{token: t}", user))
+    monkeypatch.chdir(nowhere)
+    pool = operator(nowhere / "config")._client.rest_client.pool_manager.connection_pool_kw
+    assert Path(pool["cert_file"]).read_bytes() == me.pem
+    assert Path(pool["key_file"]).read_bytes() == me.key_pem

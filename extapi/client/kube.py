@@ -12,6 +12,7 @@ from urllib.parse import quote
 
 import msgspec
 
+from extapi.client.answerkind import AnswerKinds, WrongAnswer
 from extapi.client.status import error_from_status, error_from_text
 from extapi.client.transport import ClientRequest, ClientResponse, Transport, TransportError
 from extapi.codec.strictjson import encode
@@ -33,6 +34,9 @@ ANSWER = 64 * 1024 * 1024
 LIST = 128 * 1024 * 1024
 """Limit of bytes per page of a list."""
 
+BEGIN = 60
+"""Bytes of an answer that is not JSON that go into the error's text: enough to tell HTML."""
+
 TEXT_LIMIT = 500
 """Characters of a response without a Status that go into the error's text."""
 
@@ -44,6 +48,11 @@ class ResourceName:
     group: str
     version: str
     resource: str
+
+    @property
+    def api_version(self) -> str:
+        """As an object says it."""
+        return f"{self.group}/{self.version}" if self.group else self.version
 
     def path(self, namespace: str = "", name: str = "", subresource: str = "") -> str:
         """The percent-encoded path of the collection, the object or its subresource.
@@ -123,6 +132,7 @@ class Client:
         self._headers = {"Accept": JSON, "User-Agent": user_agent}
         self._object = f"{METADATA},{JSON}" if metadata_only else JSON
         self._list = f"{METADATA_LIST},{JSON}" if metadata_only else JSON
+        self._kinds = AnswerKinds()
 
     def metadata_only(self) -> Client:
         """The same client for metadata only: get, list, watch and patch return PartialObjectMetadata."""
@@ -140,12 +150,18 @@ class Client:
     ) -> Obj:
         """Get an object."""
         path = resource.path(namespace, name, subresource)
-        return await self.call("GET", path, query=query, accept=self._object)
+        answer = await self.call("GET", path, query=query, accept=self._object)
+        return self._object_of(resource, subresource, path, answer)
 
     async def list(self, resource: ResourceName, *, namespace: str = "", query: Mapping[str, str] | None = None) -> Obj:
         """Get one page of a list, as the list object; without ``namespace``, of all namespaces."""
-        request = self._request("GET", resource.path(namespace), query=query, accept=self._list)
-        return await self._answer(replace(request, long=True), LIST)
+        path = resource.path(namespace)
+        answer = await self.call("GET", path, query=query, accept=self._list, limit=LIST, long=True)
+        try:
+            self._kinds.check_list(answer, resource.api_version, resource.resource)
+        except WrongAnswer as error:
+            raise TransportError(f"{path}: {error}") from error
+        return answer
 
     async def watch(
         self, resource: ResourceName, *, namespace: str = "", query: Mapping[str, str] | None = None
@@ -172,7 +188,8 @@ class Client:
     ) -> Obj:
         """Create ``obj``; ``name`` only with a subresource. The response has at most ``limit`` bytes."""
         path = resource.path(namespace, name, subresource)
-        return await self.call("POST", path, query=query, obj=obj, timeout=timeout, limit=limit)
+        answer = await self.call("POST", path, query=query, obj=obj, timeout=timeout, limit=limit)
+        return self._object_of(resource, subresource, path, answer, obj.get("kind"))
 
     async def update(
         self,
@@ -185,7 +202,9 @@ class Client:
         query: Mapping[str, str] | None = None,
     ) -> Obj:
         """Replace an object."""
-        return await self.call("PUT", resource.path(namespace, name, subresource), query=query, obj=obj)
+        path = resource.path(namespace, name, subresource)
+        answer = await self.call("PUT", path, query=query, obj=obj)
+        return self._object_of(resource, subresource, path, answer, obj.get("kind"))
 
     async def patch(
         self,
@@ -200,7 +219,8 @@ class Client:
     ) -> Obj:
         """Change an object by ``patch``, which is of ``content_type``."""
         path = resource.path(namespace, name, subresource)
-        return await self.call("PATCH", path, query=query, obj=patch, content_type=content_type, accept=self._object)
+        answer = await self.call("PATCH", path, query=query, obj=patch, content_type=content_type, accept=self._object)
+        return self._object_of(resource, subresource, path, answer)
 
     async def delete(
         self,
@@ -225,21 +245,37 @@ class Client:
         accept: str = JSON,
         timeout: float | None = None,  # noqa: ASYNC109 - a property of the request, enforced by the transport
         limit: int = ANSWER,
+        long: bool = False,
     ) -> Obj:
         """Send any request whose response is a JSON object, of at most ``limit`` bytes.
 
-        ``path`` is percent-encoded; ``obj`` becomes the body.
+        ``path`` is percent-encoded; ``obj`` becomes the body. ``long``: the response may take longer than the request, as long as
+        it arrives.
         """
         request = self._request(
             method, path, query=query, obj=obj, content_type=content_type, accept=accept, timeout=timeout
         )
-        return await self._answer(request, limit)
-
-    async def _answer(self, request: ClientRequest, limit: int = ANSWER) -> Obj:
-        reply = await self._transport.send(request)
+        reply = await self._transport.send(replace(request, long=True) if long else request)
         if not 200 <= reply.status < 300:
             raise await _refusal(reply)
-        return _decoded(await reply.read(limit))
+        body = await reply.read(limit)
+        try:
+            return _decoded(body)
+        except TransportError as error:
+            raise TransportError(f"{path}: {error}") from error
+
+    def _object_of(self, resource: ResourceName, subresource: str, path: str, answer: Obj, kind: Any = None) -> Obj:
+        """The answer, if it is an object of the resource. A subresource may have any kind, such as a Scale or a Status.
+
+        Raises:
+            TransportError: It is something else.
+        """
+        if not subresource:
+            try:
+                self._kinds.check_object(answer, resource.api_version, resource.resource, kind)
+            except WrongAnswer as error:
+                raise TransportError(f"{path}: {error}") from error
+        return answer
 
     def _request(
         self,
@@ -291,7 +327,8 @@ def _decoded(data: bytes) -> Obj:
     try:
         value = msgspec.json.decode(data)
     except (msgspec.DecodeError, RecursionError) as error:
-        raise TransportError(f"the server's answer is not JSON: {error}") from error
+        begin = data[:BEGIN].decode("utf-8", "replace")
+        raise TransportError(f"the server's answer is not JSON, but begins with {begin!r}: {error}") from error
     if not isinstance(value, dict):
         raise TransportError("the server's answer is not a JSON object")
     return value

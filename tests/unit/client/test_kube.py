@@ -18,10 +18,14 @@ from tests.unit.client.kubernetes import Answer, Kubernetes, status
 PODS = ResourceName("", "v1", "pods")
 PIZZAS = ResourceName("restaurant.io", "v1beta1", "pizzas")
 OBJ = {"metadata": {"name": "a"}}
+POD = {"apiVersion": "v1", "kind": "Pod", **OBJ}
+LIMIT = (("limit", "1"),)
+METADATA_KIND = "PartialObjectMetadataList"
+STATUS = {"apiVersion": "v1", "kind": "Status", "status": "Success", "message": "please log in"}
 
 
 def _client(answer: Any = None) -> tuple[Client, Kubernetes]:
-    kubernetes = Kubernetes(lambda _: answer or Answer(200, OBJ))
+    kubernetes = Kubernetes(lambda request: answer or Answer(200, {"items": []} if request.query == LIMIT else OBJ))
     return Client(kubernetes, user_agent="test/1"), kubernetes
 
 
@@ -47,7 +51,7 @@ def test_dots_are_no_names(name: str) -> None:
 def test_every_verb() -> None:
     client, kubernetes = _client()
     query = {"fieldManager": "me"}
-    assert run(client.get(PODS, "a", namespace="n", subresource="status", query=query)) == OBJ
+    assert run(client.get(PODS, "a", namespace="n", subresource="log", query=query))["metadata"] == OBJ["metadata"]
     run(client.list(PODS, query={"limit": "1"}))
     run(client.create(PIZZAS, OBJ, namespace="n", query=query, timeout=3))
     run(client.create(PIZZAS, OBJ, namespace="n", name="a", subresource="bind"))
@@ -62,8 +66,8 @@ def test_every_verb() -> None:
         (each.method, each.path, each.query, each.body, each.headers.get("Content-Type"))
         for each in kubernetes.requests
     ] == [
-        ("GET", "/api/v1/namespaces/n/pods/a/status", manager, None, None),
-        ("GET", "/api/v1/pods", (("limit", "1"),), None, None),
+        ("GET", "/api/v1/namespaces/n/pods/a/log", manager, None, None),
+        ("GET", "/api/v1/pods", LIMIT, None, None),
         ("POST", f"{base}/namespaces/n/pizzas", manager, b'{"metadata":{"name":"a"}}', "application/json"),
         ("POST", f"{base}/namespaces/n/pizzas/a/bind", (), b'{"metadata":{"name":"a"}}', "application/json"),
         ("PUT", f"{base}/namespaces/n/pizzas/a/status", manager, b'{"metadata":{"name":"a"}}', "application/json"),
@@ -118,8 +122,84 @@ def test_a_watch_that_is_refused_or_breaks() -> None:
 @pytest.mark.parametrize("body", [b"<html>", b"[]", b"", b"[" * 100_000])
 def test_a_success_that_is_no_object(body: bytes) -> None:
     client, _ = _client(Answer(200, body))
-    with pytest.raises(TransportError, match=r"not JSON|not a JSON object"):
+    with pytest.raises(
+        TransportError, match=r"^/api/v1/pods/a: the server's answer is not (JSON, but begins|a JSON obj)"
+    ):
         run(client.get(PODS, "a"))
+
+
+LIST = {"apiVersion": "v1", "kind": "PodList", "items": []}
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        STATUS,
+        POD,
+        {"items": []},
+        {"login": "please"},
+        {**LIST, "items": {}},
+        {**LIST, "items": ["a"]},
+        {**LIST, "apiVersion": "apps/v1"},
+        {key: value for key, value in LIST.items() if key != "items"},
+    ],
+)
+def test_a_success_that_is_no_list(wrong: Any) -> None:
+    """It would be an empty list: an informer would take all objects for deleted."""
+    with pytest.raises(TransportError, match=r"^/api/v1/pods: the answer is .*, not a list of pods in v1; look at"):
+        run(_client(Answer(200, json.dumps(wrong).encode()))[0].list(PODS))
+
+
+@pytest.mark.parametrize("items", [None, [], [OBJ]])
+def test_a_success_that_is_a_list(items: Any) -> None:
+    """Go writes null for none; definitions may name their lists as they like; metadata have a version of their own."""
+    for members in ({}, {"kind": "Pods"}, {"apiVersion": "meta.k8s.io/v1", "kind": METADATA_KIND}):
+        found = {**LIST, **members, "items": items}
+        assert run(_client(Answer(200, found))[0].list(PODS)) == found
+
+
+@pytest.mark.parametrize("wrong", [STATUS, OBJ, {**POD, "apiVersion": "apps/v1"}, {"login": "please"}])
+def test_a_success_that_is_no_object_of_the_resource(wrong: Any) -> None:
+    client, _ = _client(Answer(200, json.dumps(wrong).encode()))
+    for asking in (
+        client.get(PODS, "a"),
+        client.create(PODS, OBJ),
+        client.update(PODS, "a", OBJ),
+        client.patch(PODS, "a", {}),
+    ):
+        with pytest.raises(TransportError, match=r": the answer is .*, not an object of pods in v1; look at"):
+            run(asking)
+    with pytest.raises(
+        TransportError, match=r"^/api/v1/pods: the answer is .*, not (a Pod|an object of pods) in v1; look"
+    ):
+        run(client.create(PODS, POD))
+
+
+def test_a_subresource_may_be_of_any_kind() -> None:
+    """An Eviction is answered with a Status, a deployment's scale with one of autoscaling/v1."""
+    client, _ = _client(Answer(201, STATUS))
+    assert run(client.create(PODS, OBJ, name="a", subresource="eviction")) == STATUS
+    assert run(client.delete(PODS, "a")) == STATUS
+
+
+def test_another_kind_than_before_is_believed_when_it_comes_again() -> None:
+    """Answers that were mixed up are refused; a definition that was made anew, with another kind, is read."""
+    kinds = iter(["PodList", "NodeList", "PodList", "Pods", "Pods"])
+    client = Client(Kubernetes(lambda _: Answer(200, {**LIST, "kind": next(kinds)})))
+    found: list[str] = []
+    for _ in range(5):
+        try:
+            found.append(run(client.list(PODS))["kind"])
+        except TransportError as error:
+            found.append(str(error).partition(";")[0])
+    was = "/api/v1/pods: the answer is a {} in v1, not a list of pods in v1, which has been a {} so far"
+    assert found == [
+        "PodList",
+        was.format("NodeList", "PodList"),
+        was.format("PodList", "NodeList"),
+        was.format("Pods", "PodList"),
+        "Pods",
+    ]
 
 
 @pytest.mark.parametrize(

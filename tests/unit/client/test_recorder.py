@@ -230,7 +230,7 @@ def test_recording_never_waits_and_what_is_too_much_is_dropped() -> None:
 
 
 def test_series_to_remember_are_bounded() -> None:
-    cluster = Cluster(lambda _: Answer(201, {}))
+    cluster = Cluster(lambda _: Answer(201, {"apiVersion": "events.k8s.io/v1", "kind": "Event"}))
     for number in range(KNOWN + 10):
         pot = {"kind": "Pot", "metadata": {"name": f"p{number}"}}
         cluster.recorder.normal(pot, "Stirred", "Cook", "stirred it")

@@ -64,7 +64,7 @@ def test_the_configmap_needs_the_reader() -> None:
 
 
 def test_it_is_told_once_until_it_works_again() -> None:
-    asked = client(refusal(), refusal(), Answer(200, {}), refusal())
+    asked = client(refusal(), refusal(), Answer(200, {"items": []}), refusal())
     assert [len(told(asked.list(NAMESPACES))) for _ in range(2)] == [1, 0]
     run(asked.list(NAMESPACES))
     assert len(told(asked.list(NAMESPACES))) == 1

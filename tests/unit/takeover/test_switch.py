@@ -66,7 +66,7 @@ def test_reads_show_who_serves(world: World) -> None:
 
     def asked(*versions: int) -> int:
         """How often it asked until it knew."""
-        answers: list[Any] = [{"metadata": {"resourceVersion": str(each)}} for each in versions]
+        answers: list[Any] = [{"metadata": {"resourceVersion": str(each)}, "items": []} for each in versions]
         kube = table({path: [status(404, "NotFound"), *answers], V1: MOVED})
         clock = Clock()
         made = Switch(cluster(kube, clock), [world.kind], world.path, clock, 0.0)

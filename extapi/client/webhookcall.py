@@ -107,6 +107,8 @@ class WebhookCaller:
         except (TransportError, ApiError, CredentialsError) as error:
             raise self._unsent(announced, str(error)) from None
         begun.append(response)
+        if response.status == 401:
+            self.user.refused()
         try:
             content = await response.read(min(LARGEST, max(ANSWER, GROWTH * len(body))))
         except ConnectionLost:

@@ -44,6 +44,7 @@ class WebhookUser:
         headers: Says who it is: names and values, read with each call.
         pair: Its certificate; None: it shows none.
         ca: Further roots of the webhook's certificate, as PEM.
+        refused: Called when a webhook has answered 401.
     """
 
     def __init__(
@@ -51,10 +52,12 @@ class WebhookUser:
         headers: Callable[[], Sequence[Header]] = lambda: (),
         pair: Callable[[], Pair] | None = None,
         ca: bytes = b"",
+        refused: Callable[[], object] = lambda: None,
     ) -> None:
         self._headers = headers
         self._pair = pair
         self.ca = ca
+        self.refused = refused
 
     async def headers(self) -> Sequence[Header]:
         """The headers of a request.
@@ -153,7 +156,8 @@ class WebhookUsers:
         token = _TokenFile(self._account / "token", self._clock)
         try:
             token()
-            return WebhookUser(lambda: [_bearer(token())], ca=(self._account / "ca.crt").read_bytes())
+            ca = (self._account / "ca.crt").read_bytes()
+            return WebhookUser(lambda: [_bearer(token())], ca=ca, refused=token.refused)
         except (OSError, ValueError):
             return None
 
@@ -242,9 +246,11 @@ def _user(user: Mapping[str, Any], directory: Path, clock: Clock) -> WebhookUser
     if (texts["username"] or texts["password"]) and (texts["token"] or texts["tokenFile"]):
         return _useless("username/password or bearer token may be set, but not both")
     sources: list[Callable[[], Header]] = []
+    refused: Callable[[], object] = lambda: None  # noqa: E731 - as the other sources
     if texts["tokenFile"]:
         token = _TokenFile(directory / texts["tokenFile"], clock, texts["token"])
         sources.append(lambda: _bearer(token()))
+        refused = token.refused
     elif texts["token"]:
         bearer = _bearer(texts["token"])
         sources.append(lambda: bearer)
@@ -252,7 +258,9 @@ def _user(user: Mapping[str, Any], directory: Path, clock: Clock) -> WebhookUser
         encoded = base64.b64encode(f"{texts['username']}:{texts['password']}".encode()).decode("ascii")
         sources.append(lambda: ("Authorization", f"Basic {encoded}"))
     impersonated = _impersonation(user, texts)
-    return WebhookUser(lambda: [*(source() for source in sources), *impersonated], _pair(texts, directory))
+    return WebhookUser(
+        lambda: [*(source() for source in sources), *impersonated], _pair(texts, directory), refused=refused
+    )
 
 
 def _useless(why: str) -> WebhookUser:
@@ -347,6 +355,10 @@ class _TokenFile:
                     raise
             self._until = now + TOKEN_PERIOD
         return self._value
+
+    def refused(self) -> None:
+        """Read it with the next call (``k8s.io/client-go/transport`` cachingTokenSource.ResetTokenOlderThan)."""
+        self._until = 0.0
 
     def _read(self) -> str:
         with self._path.open("rb") as file:

@@ -6,7 +6,7 @@ Addresses and users are those of upstream's ``util/webhook/authentication_test.g
 from __future__ import annotations
 
 import base64
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +15,14 @@ import yaml
 from twisted.internet.task import Clock
 
 from extapi.client.credentials import CredentialsError
+from extapi.client.webhookcall import WebhookCaller
 from extapi.client.webhookusers import Header, WebhookUser, WebhookUsers, read_users
-from tests.certificates import CLIENT, Issued, authority
+from tests.certificates import CLIENT, SERVER, Issued, authority
 from tests.unit.client.building import run
+from tests.unit.client.conftest import Server, Turning
 
 CA = authority("callers")
+Serve = Callable[..., Server]
 
 
 def headers_of(user: WebhookUser) -> Sequence[Header]:
@@ -157,6 +160,25 @@ def test_files_are_read_again(tmp_path: Path, leaf: Issued) -> None:
     (tmp_path / "token").unlink()
     clock.advance(60)
     assert headers_of(user) == [("Authorization", "Bearer second")]
+
+
+def test_a_token_that_a_webhook_refuses_is_read_again(tmp_path: Path, turning: Turning, serve: Serve) -> None:
+    """As every client of client-go with a token file."""
+
+    def answer(request: Any) -> bytes:
+        if request.getHeader("Authorization") != "Bearer second":
+            request.setResponseCode(401)
+        return b"{}"
+
+    server = serve(answer, tls=CA.leaf("s", san=["127.0.0.1"], eku=SERVER))
+    (tmp_path / "token").write_text("first")
+    users = read_users(kubeconfig(tmp_path, ("*", {"tokenFile": "token"})), Clock())
+    config = {"url": server.url, "caBundle": base64.b64encode(CA.pem).decode()}
+    caller = WebhookCaller(config, lambda *_: ("127.0.0.1", 1), turning.reactor, users=users)
+    assert turning.run(caller.call(b"{}", 10)).status == 401
+    (tmp_path / "token").write_text("second")
+    assert turning.run(caller.call(b"{}", 10)).status == 200
+    caller.close()
 
 
 @pytest.mark.parametrize(

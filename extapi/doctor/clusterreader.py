@@ -100,6 +100,8 @@ class ClusterReader:
             return self._none(right, f"nothing within {self._seconds:g} seconds", began)
         except NoAnswer as error:
             return self._none(right, str(error), began)
+        if complete and 200 <= answer.status < 300 and not _is_object(data):
+            return self._none(right, f"the answer is not what was asked for, but says {_message(data)[:60]!r}", began)
         return Reading(
             right,
             status=answer.status,
@@ -125,6 +127,12 @@ def connect(kubeconfig: Path | None, context: str, *, seconds: float) -> Cluster
         return ClusterReader(operator(kubeconfig, context), seconds=seconds, total=TOTAL * seconds)
     except UnusableKubeconfig as error:
         raise CannotAsk(str(error)) from error
+
+
+def _is_object(data: bytes) -> bool:
+    """Whether it may be one that was asked for: a proxy may answer in kube-apiserver's place, with a page or a Status."""
+    begin = data[:200].lstrip()
+    return begin.startswith(b"{") and b'"kind":"Status"' not in begin.replace(b" ", b"")
 
 
 def _message(data: bytes) -> str:

@@ -17,12 +17,16 @@ from extapi.authentication import bundle, tokenreview
 from extapi.authorization import impersonation, subjectaccessreview
 from extapi.client import (
     backoff,
+    credentials,
     eventsink,
+    execplugin,
     fairqueue,
+    guardedprocess,
     hearing,
     kube,
     limited,
     recorder,
+    renewal,
     tcp,
     transport,
     upstream,
@@ -184,6 +188,15 @@ BOUNDS = {
     "silence about objects that decide over requests": seconds(hearing.BOUND),
     "`Retry-After` of the cluster, when lists and watches are asked for again": seconds(backoff.HEEDED),
     "wait of a queue's key for which the cluster asks": minutes(workqueue.LONGEST_ASKED),
+    "exec plugin of a kubeconfig: time; what it prints": (
+        f"{seconds(execplugin.PLUGIN_SECONDS)}, {minutes(execplugin.INTERACTIVE_SECONDS)} if it may ask somebody at a "
+        f"terminal; {size(guardedprocess.OUTPUT_LIMIT)}"
+    ),
+    "wait of a request for an exec plugin": "the request's timeout",
+    "runs of an exec plugin that fails, or issues what kube-apiserver refuses": (
+        f"one at a time, {renewal.FIRST_PAUSE:g} to {seconds(renewal.LAST_PAUSE)} after each other"
+    ),
+    "token file": size(credentials.LARGEST_TOKEN),
     "events of a recorder waiting to be written": count(eventsink.QUEUED),
     "writing the events that wait when the server stops": f"{seconds(eventsink.DELIVERY)}, {eventsink.WRITERS} at a time, each once",
     "new events about one object": f"{recorder.SPAM_BURST:g} at once, then 1 per {minutes(1 / recorder.SPAM_RATE)}; for "

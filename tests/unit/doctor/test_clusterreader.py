@@ -53,6 +53,12 @@ def test_an_answer() -> None:
         (404, b"404 page not found\n", "kube-apiserver does not know what it takes for get on it: 404 page not found"),
         (500, b"\xff" * 5000, "kube-apiserver answered 500 to get on it: " + "\ufffd" * 500),
         (302, b"", "kube-apiserver answered 302 to get on it: "),
+        (200, b"<html>log in", "no answer to get on it: the answer is not what was asked for, but says '<html>log in'"),
+        (
+            200,
+            b'{"kind": "Status", "message": "log in"}',
+            "no answer to get on it: the answer is not what was asked for, but says 'log in'",
+        ),
     ],
 )
 def test_refusals(status: int, body: bytes, why: str) -> None:

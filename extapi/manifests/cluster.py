@@ -72,8 +72,8 @@ class KubectlsCluster:
             found: Any = json.loads(data)
         except ValueError:
             found = None
-        if status == 200 and isinstance(found, dict):
+        if status == 200 and isinstance(found, dict) and found.get("kind") == of.kind:
             return found
         message = found.get("message") if isinstance(found, dict) else None
-        why = message or f"the answer is {status}, without a Status"
+        why = message or f"the answer is {status}, and neither {of.kind} nor Status"
         raise PatchFailed(f"cannot {verb} the {of.kind} {of.name} at {self.server}: {why}")

@@ -12,6 +12,7 @@ import yaml
 from click.testing import CliRunner, Result
 
 from extapi.manifests.command import manifests
+from tests.answering import CONFIG, serving, whole
 from tests.certificates import authority
 from tests.docs.samples import ROOT
 
@@ -291,6 +292,25 @@ def test_a_cluster_that_cannot_be_asked_is_told_in_a_line(tmp_path: Path, cluste
     assert line.startswith("Error: ")
     assert words.replace("KUBECONFIG", f"cannot use the kubeconfig {kubeconfig}") in line
     assert result.exit_code == 1
+
+
+@pytest.mark.parametrize(
+    ("body", "why"),
+    [
+        (b'{"kind": "Status", "message": "please log in"}', "please log in"),
+        (b"<html>", "the answer is 200, and neither APIService nor Status"),
+    ],
+)
+def test_an_answer_that_is_not_the_object_patches_nothing(tmp_path: Path, body: bytes, why: str) -> None:
+    """Of a proxy, say: it was an object without webhooks, and nothing had to be done."""
+    ca, kubeconfig = tmp_path / "ca.crt", tmp_path / "kubeconfig"
+    ca.write_bytes(authority("serving").pem)
+    with serving(whole(200, body)) as server:
+        kubeconfig.write_text(CONFIG.replace("http://127.0.0.1:1", server))
+        result = run(PIZZA, "--patch-ca-bundle", f"--ca-file={ca}", f"--kubeconfig={kubeconfig}")
+    assert result.exit_code == 1
+    assert result.stderr.startswith("Error: cannot get the APIService ")
+    assert result.stderr.endswith(f": {why}\n")
 
 
 def test_a_context_says_which_cluster_is_meant(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
-from tests.bench.cluster import NAMESPACE, Cluster
+from tests.bench.cluster import Cluster, listed
 
 T = TypeVar("T")
 
@@ -105,8 +105,7 @@ class ReviewCluster(Cluster):
                 writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nConnection: close\r\n\r\n")
                 await reader.read()
                 return False
-            items = {"kind": "NamespaceList", "metadata": {"resourceVersion": "1"}, "items": [NAMESPACE]}
-            self._write(writer, {"apiVersion": "v1", **items})
+            self._write(writer, listed(path))
             return True
         fields = (line.split(":", 1) for line in head.split("\r\n")[1:] if line)
         length = next(int(value) for name, value in fields if name.lower() == "content-length")

@@ -9,6 +9,7 @@ import json
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any
 
 NAMESPACE = {
     "apiVersion": "v1",
@@ -16,6 +17,17 @@ NAMESPACE = {
     "metadata": {"name": "bench", "uid": "0", "resourceVersion": "1"},
     "status": {"phase": "Active"},
 }
+
+
+def listed(path: str) -> dict[str, Any]:
+    """The list at ``path``: nothing of what is not a namespace. Its version is that of the path, as a client expects."""
+    parts = path.partition("?")[0].split("/")
+    version = parts[2] if parts[1] == "api" else "/".join(parts[2:4])
+    if parts[-1] == "namespaces":
+        kind, items = "NamespaceList", [NAMESPACE]
+    else:
+        kind, items = f"{parts[-1]}List", []
+    return {"apiVersion": version, "kind": kind, "metadata": {"resourceVersion": "1"}, "items": items}
 
 
 class _Requests(BaseHTTPRequestHandler):
@@ -31,9 +43,7 @@ class _Requests(BaseHTTPRequestHandler):
             self.wfile.flush()
             self.ended.wait()
             return
-        body = json.dumps(
-            {"apiVersion": "v1", "kind": "NamespaceList", "metadata": {"resourceVersion": "1"}, "items": [NAMESPACE]}
-        ).encode()
+        body = json.dumps(listed(self.path)).encode()
         self.send_response(200)
         self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(body)))

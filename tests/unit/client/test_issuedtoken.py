@@ -23,7 +23,7 @@ Serve = Callable[..., Server]
 PLUGIN = """\
 #!/bin/sh
 cd "${0%/*}"
-[ -e fifo ] && { exec 9>fifo; echo started >&9; sleep 1000; }
+[ -e fifo ] && { exec 9>fifo; echo started >&9; sleep 100; }
 cat answer
 """
 

@@ -16,7 +16,7 @@ from extapi.client.renewal import EARLIEST, FIRST_PAUSE, LAST_PAUSE, LEAST_USE, 
 
 SCRIPT = """\
 echo x >> "$HERE/runs"
-[ -e "$HERE/hang" ] && { exec 9>"$HERE/fifo"; echo started >&9; sleep 1000; }
+[ -e "$HERE/hang" ] && { exec 9>"$HERE/fifo"; echo started >&9; sleep 100; }
 [ -e "$HERE/fail" ] && exit 1
 cat "$HERE/token"
 """

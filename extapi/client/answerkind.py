@@ -39,7 +39,7 @@ class AnswerKinds:
         wanted = f"a list of {resource} in {api_version}"
         items = answer.get("items", "")
         if items is not None and not (isinstance(items, list) and all(isinstance(each, dict) for each in items)):
-            raise _wrong(wanted, answer)
+            raise _wrong(wanted, answer, " whose items are no list of objects" if "items" in answer else "")
         self._check(answer, api_version, resource, wanted, is_list=True)
 
     def check_object(self, answer: dict[str, Any], api_version: str, resource: str, kind: Any = None) -> None:
@@ -68,11 +68,11 @@ class AnswerKinds:
             raise _wrong(f"{wanted}, which has been a {known} so far", answer)
 
 
-def _wrong(wanted: str, answer: dict[str, Any]) -> WrongAnswer:
+def _wrong(wanted: str, answer: dict[str, Any], but: str = "") -> WrongAnswer:
     kind, version = (answer.get(name) for name in ("kind", "apiVersion"))
     what = f"a {str(kind)[:100]} in {str(version)[:100]}" if isinstance(kind, str) else "an object without a kind"
     message = answer.get("message")
     said = f" ({message[:200]})" if isinstance(message, str) and message else ""
     return WrongAnswer(
-        f"the answer is {what}{said}, not {wanted}; look at what is between this process and the API server"
+        f"the answer is {what}{but}{said}, not {wanted}; look at what is between this process and the API server"
     )

@@ -230,7 +230,8 @@ def test_a_list_that_is_none_holds_its_namespace_and_no_other(items: Any) -> Non
         assert server.request("GET", f"{ROOT}/other").status == 404
         status, reason, text = conditions(server, "held")["NamespaceDeletionContentFailure"]
         assert (status, reason) == ("True", "ContentDeletionFailed")
-        assert "widgets.example.com: the answer is no list" in text
+        # The client sees that items are no objects, the controller what is wrong with the objects.
+        assert "widgets.example.com: the answer is no list" in text or "/widgets: the answer is a " in text
         odd.odd = False
         server.advance(5)
         assert server.request("GET", f"{ROOT}/held").status == 404

@@ -8,6 +8,7 @@ messages, except for OpenSSL's when a handshake fails.
 from __future__ import annotations
 
 import re
+from http import HTTPStatus
 from typing import NamedTuple
 
 
@@ -32,9 +33,23 @@ UNTRUSTED = Cause(
 )
 """Of an answer 401."""
 
+# Of a proxy that answers CONNECT with another status than 200, Go tells the text of the status line alone, where it would
+# have "bad status from" for an answer of the server (net/http, Transport.dialConn).
+_REFUSALS = "|".join(each.phrase for each in HTTPStatus if each >= HTTPStatus.MULTIPLE_CHOICES)
+_NO_PROXY = (
+    "add the Service range (kube-apiserver's --service-cluster-ip-range), the pods' range, .svc and .cluster.local to NO_PROXY "
+    "in kube-apiserver's environment, and restart it"
+)
+
 _CAUSES: tuple[tuple[re.Pattern[str], Cause], ...] = tuple(
     (re.compile(pattern), Cause(wrong, do))
     for pattern, wrong, do in (
+        (
+            rf"proxyconnect tcp: |\": (?i:{_REFUSALS}|unknown status code)$",
+            "kube-apiserver dialled the server through the HTTP proxy that HTTPS_PROXY in its environment names, and the proxy "
+            "did not connect it",
+            _NO_PROXY,
+        ),
         (
             r"x509: certificate signed by unknown authority|x509: .*invalid signature|issuer name does not match",
             "spec.caBundle does not vouch for the certificate that the server presents",
@@ -77,10 +92,13 @@ _CAUSES: tuple[tuple[re.Pattern[str], Cause], ...] = tuple(
             ),
             (
                 "the server did not answer discovery within 5 seconds, or kube-apiserver cannot reach it at all: the network "
-                "between the control plane and the pods, a NetworkPolicy, a firewall, or a slow server"
+                "between the control plane and the pods, a NetworkPolicy, a firewall, a proxy, or a slow server"
             ),
             "let the control plane's nodes reach the pods' port; where kube-apiserver has no route to Service addresses it needs "
-            "--enable-aggregator-routing=true, or the server hostNetwork; for a slow server: " + _LOGS,
+            "--enable-aggregator-routing=true, or the server hostNetwork; if kube-apiserver has HTTPS_PROXY in its environment, "
+            + _NO_PROXY
+            + "; for a slow server: "
+            + _LOGS,
         ),
         (
             r"HTTP response to HTTPS client|first record does not look like a TLS handshake|wrong version number",

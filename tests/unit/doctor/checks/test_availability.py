@@ -61,6 +61,18 @@ def test_each_reason_is_explained(reason: str, words: str) -> None:
         ("x509: certificate specifies an incompatible key usage", "does not accept the server's certificate"),
         ("dial tcp 10.0.0.7:443: connect: connection refused", "nothing listens"),
         ("dial tcp: lookup nowhere.example.com: no such host", "cannot resolve"),
+        # Go's net/http through a proxy that refuses CONNECT, or is not there
+        (f'Get "{URL}": Forbidden', "through the HTTP proxy that HTTPS_PROXY"),
+        (f'Get "{URL}": Proxy Authentication Required', "through the HTTP proxy that HTTPS_PROXY"),
+        (f'Get "{URL}": unknown status code', "through the HTTP proxy that HTTPS_PROXY"),
+        (
+            f'Get "{URL}": proxyconnect tcp: dial tcp 10.1.1.1:3128: connect: connection refused',
+            "through the HTTP proxy that HTTPS_PROXY",
+        ),
+        (
+            f'Get "{URL}": proxyconnect tcp: dial tcp: lookup nowhere.invalid: no such host',
+            "through the HTTP proxy that HTTPS_PROXY",
+        ),
         ("context deadline exceeded (Client.Timeout exceeded while awaiting headers)", "within 5 seconds"),
         (f"timed out waiting for {URL}", "within 5 seconds"),
         ("dial tcp 10.0.0.7:443: i/o timeout", "cannot reach it at all"),

@@ -21,6 +21,7 @@ from extapi.http.response import http_error
 from extapi.listener.body import AHEAD, RATE, RequestBody
 from extapi.listener.exchange import HIGH, Exchange
 from extapi.listener.parsing import Head, Refused, RequestParser
+from extapi.listener.proxyprotocol import ProxyHeader
 from extapi.listener.request import audit_id
 from extapi.listener.state import ListenerState
 from extapi.listener.stream import FLUSH, TLSStream
@@ -94,8 +95,10 @@ class Connection:
         if self._queue:
             self._advance()
 
-    def disconnected(self, _reason: BaseException) -> None:
+    def disconnected(self, reason: BaseException) -> None:
         """The peer has left, or we have ended the connection."""
+        if isinstance(reason, ProxyHeader):
+            self.shared.proxy_headers.seen(self.peer.address)
         self._closing = True
         if self._timer is not None:
             self._timer.cancel()

@@ -12,6 +12,7 @@ from extapi.http.request import Peer, Request, client_network
 from extapi.http.response import Handler
 from extapi.listener.body import BodyMemory
 from extapi.listener.parsing import LowerCaseNames
+from extapi.listener.proxyprotocol import ProxyHeaderLog
 from extapi.listener.stream import HANDSHAKE, TLSStream
 from extapi.listener.writing import HeadWriter
 
@@ -100,8 +101,10 @@ class ListenerState:
     released: Callable[[], None] | None = None
     """Called when a connection has ended, so that there is room for another."""
     bodies: BodyMemory = field(init=False)
+    proxy_headers: ProxyHeaderLog = field(init=False)
 
     def __post_init__(self) -> None:
+        self.proxy_headers = ProxyHeaderLog(self.reactor)
         self.bodies = BodyMemory(self.limits.bodies)
 
     def life(self) -> Life:

@@ -23,6 +23,7 @@ from twisted.python.failure import Failure
 from zope.interface import implementer
 
 from extapi.clock import stop_timer
+from extapi.listener.proxyprotocol import refused
 from extapi.listener.tls import TLSConnection
 
 RECORD = 16 * 1024
@@ -299,7 +300,7 @@ class TLSStream:
             self._want_write()
             return None
         except (SSL.Error, OSError):
-            return ConnectionLost()
+            return refused(self._socket)
         self.secured = True
         self._cancel_timer()
         self._application.secured()

@@ -18,11 +18,9 @@ EVERY = 60.0
 
 _RECORD_HEADER = 5
 """Bytes that OpenSSL has read when it finds that they are no TLS (RFC 8446, 5.1)."""
-_V1 = tuple(f"PROXY {family} ".encode()[_RECORD_HEADER:] for family in ("TCP4", "TCP6")) + (
-    b"PROXY UNKNOWN"[_RECORD_HEADER:],
-)
-_V2 = (b"\r\n\r\n\0\r\nQUIT\n"[_RECORD_HEADER:],)
-_LONGEST = max(map(len, (*_V1, *_V2)))
+_HEADERS = (b"PROXY TCP4 ", b"PROXY TCP6 ", b"PROXY UNKNOWN", b"\r\n\r\n\0\r\nQUIT\n")
+_FOLLOWING = tuple(each[_RECORD_HEADER:] for each in _HEADERS)
+_LONGEST = max(map(len, _FOLLOWING))
 
 
 class ProxyHeader(ConnectionLost):
@@ -39,7 +37,7 @@ def refused(sock: socket.socket) -> ConnectionLost:
         following = sock.recv(_LONGEST, socket.MSG_PEEK)
     except OSError:  # nothing follows, or the peer has left
         following = b""
-    return ProxyHeader() if following.startswith(_V1 + _V2) else ConnectionLost()
+    return ProxyHeader() if following.startswith(_FOLLOWING) else ConnectionLost()
 
 
 class ProxyHeaderLog:

@@ -46,8 +46,10 @@ _CAUSES: tuple[tuple[re.Pattern[str], Cause], ...] = tuple(
     for pattern, wrong, do in (
         (
             rf"proxyconnect tcp: |\": (?i:{_REFUSALS}|unknown status code)$",
-            "kube-apiserver dialled the server through the HTTP proxy that HTTPS_PROXY in its environment names, and the proxy "
-            "did not connect it",
+            (
+                "kube-apiserver dialled the server through the HTTP proxy that HTTPS_PROXY in its environment names, and the "
+                "proxy did not connect it"
+            ),
             _NO_PROXY,
         ),
         (

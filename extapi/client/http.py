@@ -24,9 +24,12 @@ from extapi.client.transport import (
     AnswerTooLong,
     ClientRequest,
     ConnectionLost,
+    ProxyBusy,
     TransportError,
     Unreachable,
 )
+from extapi.client.tunnel import TunnelBusy, TunnelError
+from extapi.client.tunnelqueue import TunnelQueue
 from extapi.clock import Late, in_time, stop_timer
 
 
@@ -41,6 +44,7 @@ class HttpReply:
         """When the request was sent."""
         self._body: ResponseBody | None = None
         self._headers: dict[str, str] | None = None
+        self._counted = True
 
     @property
     def status(self) -> int:
@@ -81,6 +85,7 @@ class HttpReply:
         Raises:
             TransportError: It breaks off, or a line is too long.
         """
+        self._uncount()
         try:
             async for line in self._deliver().lines():
                 yield line
@@ -93,6 +98,13 @@ class HttpReply:
         """Drop what has not been read, and the connection with it."""
         self._transport.replies.discard(self)
         self._deliver().close()
+        self._uncount()
+
+    def _uncount(self) -> None:
+        """It holds up no other request: it has ended, or it is a stream and keeps its connection."""
+        counted, self._counted = self._counted, False
+        if counted and self._transport.tunnels is not None:
+            self._transport.tunnels.done()
 
     def _deliver(self) -> ResponseBody:
         if self._body is None:
@@ -149,6 +161,8 @@ class HttpTransport:
         if credentials.proxy is not None:
             self.server += f" (through the proxy {credentials.proxy})"
         self.replies: set[HttpReply] = set()
+        self.tunnels = None if credentials.proxy is None else TunnelQueue(reactor)
+        """Where requests wait for a tunnel; None: there is no proxy."""
         self._credentials = credentials
         self._token = credentials.token
         self._pair: Pair | None = None
@@ -174,12 +188,17 @@ class HttpTransport:
             shown = await self._authorization(self._token, request.timeout)
             if shown:
                 headers["Authorization"] = shown
-        sending = self._agent.request(request.method, url, headers, request.body)
+        refusals: list[TunnelError] = []
+        if self.tunnels is None:
+            sending = self._agent.request(request.method, url, headers, request.body)
+        else:
+            sending = Deferred.fromCoroutine(self._through(self.tunnels, request, url, headers, refusals))
         timer = self.clock.callLater(max(0.0, sent + request.timeout - self.clock.seconds()), sending.cancel)
         try:
             response = await sending
         except Exception as error:  # noqa: BLE001 - Agent's errors have no common ancestor
-            self._fail(request, error, timed_out=not timer.active())
+            timed_out = not timer.active()
+            self._fail(request, refusals[0] if timed_out and refusals else error, timed_out=timed_out)
         finally:
             stop_timer(timer)
         if self._token is not None and shown is not None and response.code == 401:
@@ -187,6 +206,37 @@ class HttpTransport:
         reply = HttpReply(self, response, request, sent)
         self.replies.add(reply)
         return reply
+
+    async def _through(
+        self,
+        tunnels: TunnelQueue,
+        request: ClientRequest,
+        url: str,
+        headers: Mapping[str, str],
+        refusals: list[TunnelError],
+    ) -> Any:
+        """The answer, through a proxy. As long as that gives no tunnel, and others use some, wait for one of theirs.
+
+        Args:
+            tunnels: Where to wait.
+            request: The request.
+            url: Where it goes.
+            headers: Its headers.
+            refusals: Gets why there is no tunnel.
+        """
+        number = await tunnels.turn()
+        while True:
+            try:
+                return await self._agent.request(request.method, url, headers, request.body)
+            except TunnelError as error:
+                refusals[:] = [error]
+                if not tunnels.shared:
+                    tunnels.done()
+                    raise
+            except BaseException:
+                tunnels.done()
+                raise
+            await tunnels.again(number)
 
     async def close(self) -> None:
         """Drop every connection, idle or not."""
@@ -226,7 +276,7 @@ class HttpTransport:
         Deferred.fromCoroutine(retired.close()).addErrback(lambda _: None)
 
     def _fail(self, request: ClientRequest, error: Exception, *, timed_out: bool) -> NoReturn:
-        if timed_out:
+        if timed_out and not isinstance(error, TunnelError):
             raise TransportError(f"{self.server}: no answer within {request.timeout:g} seconds") from error
         reasons = innermost(error)
         if any(isinstance(reason, CancelledError | network.ConnectingCancelledError) for reason in reasons):
@@ -238,5 +288,7 @@ class HttpTransport:
         )
         if lost:
             raise ConnectionLost(text) from error
+        if isinstance(error, TunnelBusy):
+            raise ProxyBusy(text) from error
         away = (network.ConnectError, network.DNSLookupError, network.TimeoutError)
         raise (Unreachable(text) if isinstance(error, away) else TransportError(text)) from error

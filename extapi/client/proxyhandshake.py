@@ -18,6 +18,8 @@ HEAD = 64 * 1024
 
 _HEAD_END = re.compile(rb"\r?\n\r?\n")
 _STATUS = re.compile(rb"HTTP/1\.\d ([1-9]\d\d)(?: ([^\r\n]*))?\r?\n")
+_CHALLENGE = re.compile(rb"(?im)^proxy-authenticate:([^\r\n]*)")
+_BUSY = (429, 503)
 _SAID = 60
 """Characters of what a proxy said that go into a message."""
 
@@ -38,6 +40,10 @@ _REFUSALS = {
 
 class ProxyHandshakeError(Exception):
     """The proxy does not connect us; the text goes on after "the proxy"."""
+
+
+class ProxyBusyError(ProxyHandshakeError):
+    """The proxy has no room for another connection now."""
 
 
 class ProxyStream(Protocol):
@@ -82,14 +88,9 @@ async def connect(stream: ProxyStream, proxy: ProxyURL, host: str, port: int) ->
     code, reason = int(status[1]), _printable(status[2] or b"")
     # RFC 9110, 9.3.6: any 2xx opens the tunnel, and has no body whatever its fields say.
     if not 200 <= code < 300:
-        wanted = ""
-        if code == 407:
-            wanted = (
-                "; it does not take the user and password in its URL"
-                if proxy.username
-                else "; its URL has to hold a user and a password"
-            )
-        raise ProxyHandshakeError(f"answered CONNECT {where} with {f'{code} {reason}'.strip()}{wanted}")
+        kind = ProxyBusyError if code in _BUSY else ProxyHandshakeError
+        wanted = f"; {_login_advice(proxy, head)}" if code == 407 else ""
+        raise kind(f"answered CONNECT {where} with {f'{code} {reason}'.strip()}{wanted}")
 
 
 async def socks5(stream: ProxyStream, proxy: ProxyURL, host: str, port: int) -> None:
@@ -124,6 +125,20 @@ async def socks5(stream: ProxyStream, proxy: ProxyURL, host: str, port: int) -> 
     # Where it connected from: of no interest, but it has to be taken.
     size = {_IPV4: 4, _IPV6: 16}.get(kind) or (await stream.exactly(1))[0]
     await stream.exactly(size + 2)
+
+
+def _login_advice(proxy: ProxyURL, head: bytes) -> str:
+    """What to do about 407 (RFC 9110, 11.7.1). A challenge names its scheme first; those of one header follow commas."""
+    challenges = b",".join(_CHALLENGE.findall(head)).decode("latin-1").split(",")
+    schemes = [word for each in challenges if (word := each.strip().partition(" ")[0]) and "=" not in word]
+    if schemes and "basic" not in map(str.lower, schemes):
+        return (
+            f"it wants {_printable(' or '.join(schemes).encode())}, and only Basic is supported: let it take Basic, or this host "
+            "without a login"
+        )
+    if proxy.username:
+        return "it does not take the user and password in its URL"
+    return "its URL has to hold a user and a password"
 
 
 def said(data: bytes) -> str:

@@ -12,7 +12,7 @@ from twisted.internet.defer import Deferred
 from extapi.client.fairqueue import FairQueue
 from extapi.client.kube import Client, Obj, ResourceName
 from extapi.client.singleflight import to_the_end
-from extapi.client.transport import ConnectionLost, TransportError
+from extapi.client.transport import ConnectionLost, ProxyBusy, TransportError
 from extapi.clock import Clock, sleep
 from extapi.errors import ApiError
 
@@ -90,7 +90,10 @@ class Reviewer:
 
 
 def _is_worth_a_retry(error: ApiError | TransportError) -> bool:
-    """Whether to retry: after a reset connection, an internal error, 504, 429, or a Retry-After."""
+    """Whether to retry: after a reset connection, an internal error, 504, 429, or a Retry-After.
+
+    Also if a proxy was busy, after which client-go gives up: a token that nobody could judge fails the request of a client.
+    """
     if isinstance(error, TransportError):
-        return isinstance(error, ConnectionLost)
+        return isinstance(error, ConnectionLost | ProxyBusy)
     return (error.code == 500 and error.reason == "InternalError") or error.code in {504, 429} or error.retry_after > 0

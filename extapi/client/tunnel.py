@@ -16,7 +16,7 @@ from twisted.python.failure import Failure
 from zope.interface import implementer
 
 from extapi.client.proxy import ProxyURL
-from extapi.client.proxyhandshake import ProxyHandshakeError, connect, said, socks5
+from extapi.client.proxyhandshake import ProxyBusyError, ProxyHandshakeError, connect, said, socks5
 from extapi.client.tls import sentence
 from extapi.clock import stop_timer
 
@@ -26,6 +26,10 @@ ANSWER_TIMEOUT = 20.0
 
 class TunnelError(Exception):
     """There is no way through the proxy; the text says what it did."""
+
+
+class TunnelBusy(TunnelError):
+    """The proxy has no room for another connection now."""
 
 
 @implementer(IStreamClientEndpoint)
@@ -68,7 +72,8 @@ class TunnelEndpoint:
             tunnel.check_silent()
         except ProxyHandshakeError as error:
             tunnel.abort()
-            raise TunnelError(f"the proxy {error}") from error
+            kind = TunnelBusy if isinstance(error, ProxyBusyError) else TunnelError
+            raise kind(f"the proxy {error}") from error
         except CancelledError:
             tunnel.abort()
             raise

@@ -29,6 +29,7 @@ from extapi.client import (
     renewal,
     tcp,
     transport,
+    tunnelqueue,
     upstream,
     watching,
     webhookcall,
@@ -174,6 +175,7 @@ BOUNDS = {
     f"for {count(tokenreview.ADDRESSES)} addresses",
     "distinct SubjectAccessReviews that deny one user": f"{subjectaccessreview.REFUSALS}, then "
     f"{subjectaccessreview.REFUSALS_PER_SECOND:g} per second; for {count(subjectaccessreview.USERS)} users",
+    "requests to the cluster through a proxy, besides watches; per kubeconfig and process": f"{tunnelqueue.TUNNELS} under way",
     "requests of your code to the cluster": f"{limited.QPS:g} per second, {limited.BURST:g} at once; "
     f"{limited.RUNNING} without a response yet; {count(limited.WAITING)} wait, up to {seconds(limited.PATIENCE)}",
     "list from the cluster: a page; all of it; the time between two pieces": (

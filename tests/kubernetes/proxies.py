@@ -48,6 +48,8 @@ class Proxy:
     def __init__(self, scheme: str, route: Route, *, user: str = "", tls: ssl.SSLContext | None = None) -> None:
         self.asked: list[RESTRequest] = []
         self.port = 0
+        self.open = 0
+        """The tunnels that are open."""
         self._scheme = scheme
         self._route = route
         self._user = user
@@ -141,6 +143,7 @@ class Proxy:
                 sink.write(data)
                 await sink.drain()
 
+        self.open += 1
         ways = [
             asyncio.ensure_future(copied(reader, far_writer, remember=True)),
             asyncio.ensure_future(copied(far_reader, writer, remember=False)),
@@ -151,6 +154,7 @@ class Proxy:
                 each.close()
                 await each.wait_closed()
         finally:
+            self.open -= 1
             for way in ways:
                 way.cancel()
             await asyncio.gather(*ways, return_exceptions=True)

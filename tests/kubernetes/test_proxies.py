@@ -212,6 +212,8 @@ def test_an_extension_server_behind_proxies(
             second.running(control_plane, "tests.kubernetes.letters:api", tmp_path, "memory:", flags)
         )
         assert authentication.targets == {f"{HOST}:443"}
+        # A watch of the ConfigMap; namespaces, two kinds of webhook configurations, two of policies and two of bindings. So says the page.
+        until(lambda: (authentication.open, namespaces.open, authorization.open) == (1, 7, 0) or print(authentication.open, namespaces.open, authorization.open), 3)
         # SubjectAccessReview, TokenReview, and what is known of namespaces.
         assert admin("POST", path, letter("one")).status == 201
         assert namespaces.targets == {f"{HOST}:443"}

@@ -35,6 +35,7 @@ ALLOWED = {
     ("api/definition.py", "_SUBDOMAIN"): AUTHOR,
     ("authentication/configmap.py", "_USER"): "a refusal of kube-apiserver, which names this server's own user",
     ("certs/command.py", "_DURATION"): OPERATOR,
+    ("client/proxyhandshake.py", "_CHALLENGE"): PROXY,
     ("client/proxyhandshake.py", "_HEAD_END"): PROXY,
     ("client/proxyhandshake.py", "_STATUS"): PROXY,
     ("api/arguments.py", "difflib"): AUTHOR,

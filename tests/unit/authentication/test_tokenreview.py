@@ -12,7 +12,7 @@ from extapi.authentication.authenticator import AuthenticationError, Undecided
 from extapi.authentication.tokenreview import FAILURES, TOKEN_LIMIT, TokenReviewer
 from extapi.client.fairqueue import RUNNING, FairQueue
 from extapi.client.kube import Client
-from extapi.client.transport import ConnectionLost, TransportError
+from extapi.client.transport import ConnectionLost, ProxyBusy, TransportError
 from extapi.errors import TooManyRequests
 from tests.unit.client.building import now, run
 from tests.unit.client.kubernetes import Answer, Kubernetes, status
@@ -175,6 +175,7 @@ def test_the_same_question_at_the_same_time_is_asked_once() -> None:
     "failure",
     [
         ConnectionLost("reset"),
+        ProxyBusy("503"),
         status(500, "InternalError"),
         status(504, "Timeout"),
         status(429, "TooManyRequests"),

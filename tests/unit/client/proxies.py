@@ -13,6 +13,7 @@ from tests.certificates import Issued
 from tests.unit.client.conftest import Turning, context_of
 
 OPEN = b"HTTP/1.1 200 Connection established\r\n\r\n"
+FULL = b"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n\r\n"
 SOCKS_NO_PASSWORD = b"\x05\x00"
 SOCKS_PASSWORD = b"\x05\x02"
 SOCKS_OPEN = b"\x05\x00\x00\x01\x7f\x00\x00\x01\x04\x38"
@@ -22,6 +23,8 @@ class Near(Protocol):
     """The connection of a client: each thing it says gets the next of ``answers``, what follows is carried on."""
 
     def __init__(self, turning: Turning, answers: Sequence[bytes], target: int) -> None:
+        self.full = False
+        """Whether the proxy has no tunnel for this client, and says so."""
         self._turning = turning
         self._answers = list(answers)
         self._target = target
@@ -32,6 +35,9 @@ class Near(Protocol):
         self.closed = False
 
     def dataReceived(self, data: bytes) -> None:  # noqa: N802 - Twisted's name
+        if self.full:
+            self.send(FULL)
+            return
         if self._answers:
             self.heard.append(data)
             self.send(self._answers.pop(0))
@@ -90,14 +96,20 @@ class Far(Protocol):
 
 
 class Middle:
-    """A listening proxy; ``answers``: of each connection. ``target``: the port that it carries to, on loopback."""
+    """A listening proxy; ``answers``: of each connection. ``target``: the port that it carries to, on loopback.
+
+    ``limit``: tunnels that may be open at a time, as long as it is set.
+    """
 
     def __init__(self, turning: Turning, answers: Sequence[bytes], target: int = 0, tls: Issued | None = None) -> None:
         self.connections: list[Near] = []
+        self.limit: int | None = None
 
         def made() -> Near:
-            self.connections.append(Near(turning, answers, target))
-            return self.connections[-1]
+            near = Near(turning, answers, target)
+            near.full = self.limit is not None and self.open >= self.limit
+            self.connections.append(near)
+            return near
 
         self._turning = turning
         untyped: Any = Factory
@@ -116,6 +128,11 @@ class Middle:
     def proxy(self, scheme: str = "http", username: str = "", password: str = "") -> ProxyURL:
         """Its address."""
         return ProxyURL(scheme, "127.0.0.1", self.port, username, password)
+
+    @property
+    def open(self) -> int:
+        """The tunnels that are open."""
+        return sum(not (each.closed or each.full) for each in self.connections)
 
     @property
     def heard(self) -> list[bytes]:

@@ -67,6 +67,22 @@ def test_connect_logs_in_with_half_a_login(url: str, login: bytes) -> None:
         ("http://proxy", b"HTTP/1.1 403 No\x07 way\r\n\r\n", "^answered CONNECT k:443 with 403 No way$"),
         ("http://proxy", b"HTTP/1.1 407 Who\r\n\r\n", "407 Who; its URL has to hold a user and a password$"),
         ("http://u:p@proxy", b"HTTP/1.1 407 Who\r\n\r\n", "it does not take the user and password in its URL$"),
+        # RFC 9110, 11.7.1: in one field or several, which may have parameters
+        (
+            "http://u:p@proxy",
+            b"HTTP/1.1 407 Who\r\nProxy-Authenticate: Negotiate\r\nproxy-authenticate: NTLM TlRM=\r\n\r\n",
+            "; it wants Negotiate or NTLM, and only Basic is supported: let it take Basic, or this host without a login$",
+        ),
+        (
+            "http://proxy",
+            b'HTTP/1.1 407 Who\r\nProxy-Authenticate: Digest realm="p", nonce="n"\r\n\r\n',
+            "; it wants Digest, and only Basic is supported",
+        ),
+        (
+            "http://proxy",
+            b'HTTP/1.1 407 Who\r\nProxy-Authenticate: Negotiate, basic realm="p"\r\n\r\n',
+            "its URL has to hold a user and a password$",
+        ),
         ("http://proxy", b"HTTP/1.1 302 Found\r\nLocation: https://login\r\n\r\n", "with 302 Found$"),
         ("http://proxy", b"HTTP/1.1 101 Switching Protocols\r\n\r\n", "with 101 Switching Protocols$"),
         ("http://proxy", b"HTTP/2 200\r\n\r\n", "^answered CONNECT k:443 with no HTTP/1.1: 'HTTP/2 200"),

@@ -12,7 +12,7 @@ from extapi.errors import ServiceUnavailable, Unauthorized
 from extapi.http.request import Request
 from extapi.http.response import Handler, Response
 
-UNDECIDED = "the credentials cannot be checked now: the cluster has not answered; the server's log says why"
+UNDECIDED = "the credentials cannot be checked now: the cluster has not answered (the server's log says why)"
 """What the client is told, who need not know where the cluster is."""
 
 PLANS = 256

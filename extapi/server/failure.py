@@ -7,6 +7,8 @@ from typing import Any
 from twisted.logger import Logger
 from twisted.python.failure import Failure
 
+from extapi.authentication.authenticator import Undecided
+from extapi.authorization.authorizer import AuthorizationError
 from extapi.authorization.impersonation import BadImpersonation
 from extapi.authorization.stage import NotAuthorized
 from extapi.codec.negotiation import Negotiated, negotiate
@@ -53,9 +55,10 @@ class Failures:
     def _failed(self, request: Request, error: ApiError) -> Response:
         request.log["reason"] = error.reason or error.message
         cause = error.__cause__
-        if isinstance(cause, Unavailable):
-            # While the disk is full, every write fails like this. A traceback does not help, and fills the disk.
-            self._log.error("{text} {why}", text=error.message, why=str(cause))
+        if isinstance(cause, Unavailable | Undecided | AuthorizationError):
+            # While the disk is full, every write fails like this, and while kube-apiserver is away, every request. A traceback
+            # does not help, and fills the disk.
+            self._log.error("{text}: {why}", text=error.message, why=str(cause))
         elif error.code >= 500 and cause is not None:
             self._log.error("{text}", text=error.message, log_failure=_failure(cause))
             if self._describe is not None:

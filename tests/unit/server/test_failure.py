@@ -10,8 +10,9 @@ from twisted.internet.defer import Deferred
 from twisted.logger import ILogObserver, LogLevel, formatEvent, globalLogPublisher
 
 from extapi.api.user import User
-from extapi.authorization.authorizer import Attributes, Decision, Verdict
-from extapi.errors import InternalError, ServerTimeout, TooManyRequests
+from extapi.authentication.authenticator import Undecided
+from extapi.authorization.authorizer import Attributes, AuthorizationError, Decision, Verdict
+from extapi.errors import InternalError, ServerTimeout, ServiceUnavailable, TooManyRequests
 from extapi.http.request import Peer, Request
 from extapi.http.response import Handler, Response
 from extapi.listener.requestinfo import request_info
@@ -121,6 +122,23 @@ def test_a_store_in_trouble_is_logged_without_a_traceback(shop_served: Shop) -> 
     (event,) = [event for event in logged if event["log_level"] is LogLevel.error]
     assert "log_failure" not in event
     assert "database or disk is full" in str(formatEvent(event))
+
+
+@pytest.mark.parametrize("why", [Undecided("no answer from 10.0.0.1"), AuthorizationError("no answer from 10.0.0.1")])
+def test_a_cluster_that_does_not_answer_is_logged_without_a_traceback(why: Exception) -> None:
+    """It fails every request, some of which anybody may send."""
+
+    async def fail(_: Request) -> Response:
+        raise ServiceUnavailable("not now") from why
+
+    logged: list[Any] = []
+    observer = cast("ILogObserver", logged.append)
+    globalLogPublisher.addObserver(observer)
+    assert run(Failures(fail)(call())).status == 503
+    globalLogPublisher.removeObserver(observer)
+    (event,) = logged
+    assert "log_failure" not in event
+    assert formatEvent(event) == "not now: no answer from 10.0.0.1"
 
 
 @pytest.mark.parametrize("seconds", [1, 30, 0])

@@ -13,8 +13,6 @@ from typing import Any
 from hyperlink import EncodedURL
 from treq.client import HTTPClient
 from twisted.internet.defer import Deferred, maybeDeferred, succeed
-from twisted.internet.interfaces import IStreamClientEndpoint
-from twisted.protocols.tls import TLSMemoryBIOFactory
 from twisted.web.client import Agent, HTTPConnectionPool
 from twisted.web.iweb import IAgentEndpointFactory, IBodyProducer
 from zope.interface import implementer
@@ -22,10 +20,8 @@ from zope.interface import implementer
 from extapi.client.proxy import ProxyURL
 from extapi.client.tcp import tcp_endpoint
 from extapi.client.tls import TlsPolicy
-from extapi.client.tunnel import TunnelEndpoint
-
-CONNECT_TIMEOUT = 10.0
-"""Seconds for TCP to connect."""
+from extapi.client.tlsendpoint import TlsEndpoint
+from extapi.client.tunnel import CONNECT_TIMEOUT, tunnel_endpoint
 
 IDLE_CONNECTIONS = 16
 """Connections kept open while nothing travels on them."""
@@ -94,35 +90,13 @@ class Endpoints:
     def endpointForURI(self, uri: Any) -> Any:  # noqa: N802 - Twisted's name
         """The endpoint of the server that a URI names."""
         host = uri.host.decode("ascii").strip("[]")
-        proxy = self._proxy
-        if proxy is None:
-            way = self._tcp(host, uri.port)
+        if self._proxy is None:
+            way = tcp_endpoint(self._reactor, host, uri.port, timeout=CONNECT_TIMEOUT)
         else:
-            near = self._tcp(proxy.host, proxy.port)
-            if proxy.scheme == "https":
-                near = _TlsEndpoint(self._reactor, near, self._policy.proxy_options(proxy.host))
-            way = TunnelEndpoint(self._reactor, near, proxy, host, uri.port)
+            way = tunnel_endpoint(self._reactor, self._proxy, self._policy.proxy_options, host, uri.port)
         if uri.scheme != b"https":
             return way
-        return _TlsEndpoint(self._reactor, way, self._policy.options(host))
-
-    def _tcp(self, host: str, port: int) -> Any:
-        return tcp_endpoint(self._reactor, host, port, timeout=CONNECT_TIMEOUT)
-
-
-@implementer(IStreamClientEndpoint)
-class _TlsEndpoint:
-    def __init__(self, reactor: Any, way: Any, options: Any) -> None:
-        self._reactor = reactor
-        self._way = way
-        self._options = options
-
-    def connect(self, factory: Any) -> Deferred[Any]:
-        """Connect; the protocol of ``factory`` comes out, on top of TLS."""
-        wrapped = TLSMemoryBIOFactory(self._options, isClient=True, wrappedFactory=factory, clock=self._reactor)
-        factory.noisy = wrapped.noisy = False  # Twisted would log each connection
-        connecting: Deferred[Any] = self._way.connect(wrapped)
-        return connecting.addCallback(lambda protocol: protocol.wrappedProtocol)
+        return TlsEndpoint(self._reactor, way, self._policy.options(host))
 
 
 @implementer(IBodyProducer)

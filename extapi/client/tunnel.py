@@ -6,6 +6,7 @@ Bounds the time until the proxy has answered. Must not know what is said to it (
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Any
 
 from twisted.internet import error as network
@@ -17,8 +18,13 @@ from zope.interface import implementer
 
 from extapi.client.proxy import ProxyURL
 from extapi.client.proxyhandshake import ProxyBusyError, ProxyHandshakeError, connect, said, socks5
+from extapi.client.tcp import tcp_endpoint
 from extapi.client.tls import sentence
+from extapi.client.tlsendpoint import TlsEndpoint
 from extapi.clock import stop_timer
+
+CONNECT_TIMEOUT = 10.0
+"""Seconds for TCP to connect."""
 
 ANSWER_TIMEOUT = 20.0
 """Seconds for a proxy to answer; it connects to the server meanwhile."""
@@ -30,6 +36,22 @@ class TunnelError(Exception):
 
 class TunnelBusy(TunnelError):
     """The proxy has no room for another connection now."""
+
+
+def tunnel_endpoint(reactor: Any, proxy: ProxyURL, tls: Callable[[str], Any], host: str, port: int) -> TunnelEndpoint:
+    """The way to a server through a proxy, which may want TLS itself.
+
+    Args:
+        reactor: Provides IReactorTCP and IReactorTime, and resolves names.
+        proxy: The proxy.
+        tls: Makes the TLS to a proxy of that name, for an ``https`` proxy.
+        host: The server: a name, which only the proxy resolves, or an IP address.
+        port: The server's.
+    """
+    near = tcp_endpoint(reactor, proxy.host, proxy.port, timeout=CONNECT_TIMEOUT)
+    if proxy.scheme == "https":
+        near = TlsEndpoint(reactor, near, tls(proxy.host))
+    return TunnelEndpoint(reactor, near, proxy, host, port)
 
 
 @implementer(IStreamClientEndpoint)

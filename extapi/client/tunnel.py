@@ -64,12 +64,15 @@ class TunnelEndpoint:
         proxy: What to say to it.
         host: The server: a name, which only the proxy resolves, or an IP address.
         port: The server's.
+
+    Attributes:
+        proxy: What to say to the proxy.
     """
 
     def __init__(self, reactor: Any, near: Any, proxy: ProxyURL, host: str, port: int) -> None:
         self._reactor = reactor
         self._near = near
-        self._proxy = proxy
+        self.proxy = proxy
         self._host = host
         self._port = port
 
@@ -88,9 +91,9 @@ class TunnelEndpoint:
         except Exception as error:
             raise TunnelError(f"no connection to the proxy: {sentence(error)}") from error
         late = self._reactor.callLater(ANSWER_TIMEOUT, tunnel.fail, f"did not answer within {ANSWER_TIMEOUT:g} seconds")
-        ask = socks5 if self._proxy.scheme == "socks5" else connect
+        ask = socks5 if self.proxy.scheme == "socks5" else connect
         try:
-            await ask(tunnel, self._proxy, self._host, self._port)
+            await ask(tunnel, self.proxy, self._host, self._port)
             tunnel.check_silent()
         except ProxyHandshakeError as error:
             tunnel.abort()

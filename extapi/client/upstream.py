@@ -23,6 +23,7 @@ from extapi.client.authority import authority
 from extapi.client.tcp import tcp_endpoint
 from extapi.client.tls import UpstreamTls
 from extapi.client.transport import ConnectionLost, TransportError
+from extapi.client.tunnel import TunnelEndpoint, TunnelError
 from extapi.client.upstreamconnection import ArrivingBody, UpstreamConnection
 from extapi.client.upstreamresponse import UpstreamResponse
 from extapi.clock import Late, in_time, stop_timer
@@ -42,11 +43,14 @@ _ANSWERED = (network.ConnectionRefusedError, network.TimeoutError)
 class Upstream:
     """The server at ``host`` (a name or IP address) and ``port``, and the connections to it.
 
-    ``reactor`` provides IReactorTCP, IReactorTime and host name resolution.
+    ``reactor`` provides IReactorTCP, IReactorTime and host name resolution. ``way``: through a proxy, if there is one.
     """
 
-    def __init__(self, reactor: Any, host: str, port: int, tls: UpstreamTls) -> None:
+    def __init__(
+        self, reactor: Any, host: str, port: int, tls: UpstreamTls, *, way: TunnelEndpoint | None = None
+    ) -> None:
         self._reactor = reactor
+        self._way = way
         self.host = host
         self.port = port
         self.tls = tls
@@ -194,6 +198,8 @@ class Upstream:
             wrapped.noisy = False
             try:
                 protocol = await endpoint.connect(wrapped)
+            except TunnelError as error:
+                raise TransportError(f"through the proxy {endpoint.proxy}: {error}") from error
             except (network.ConnectError, network.DNSLookupError, network.TimeoutError, ValueError) as error:
                 failures.append((host, error))
                 continue
@@ -208,6 +214,8 @@ class Upstream:
 
     def _endpoints(self) -> list[tuple[str, Any]]:
         """The hosts to dial, one after the other, and how."""
+        if self._way is not None:
+            return [(self.host, self._way)]
         # RFC 6761, section 6.3; asking the resolver takes a thread
         hosts = _LOOPBACK if self.host == "localhost" else (self.host,)
         return [(host, tcp_endpoint(self._reactor, host, self.port, timeout=CONNECT)) for host in hosts]

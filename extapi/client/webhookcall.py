@@ -3,12 +3,13 @@
 Responsible for the way there: address and TLS, the time and the size of the answer, and client-go's words for what fails.
 Must not know what is in a review, or who is to be told.
 
-Source: ``apiserver/pkg/util/webhook/client.go``, ``client-go/rest/request.go``.
+Source: ``apiserver/pkg/util/webhook/client.go``, ``client-go/rest/request.go``, ``client-go/transport/cache.go``.
 """
 
 from __future__ import annotations
 
 import base64
+import os
 import posixpath
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -18,10 +19,13 @@ from twisted.internet.defer import Deferred, TimeoutError as TimedOut
 
 from extapi.client.authority import authority
 from extapi.client.clientpair import Pair
-from extapi.client.credentials import CredentialsError
+from extapi.client.credentials import Credentials, CredentialsError
+from extapi.client.proxy import ProxyError, ProxyURL
+from extapi.client.proxyenvironment import environment_proxy
 from extapi.client.services import Resolve
-from extapi.client.tls import UpstreamTls
+from extapi.client.tls import TlsPolicy, UpstreamTls
 from extapi.client.transport import ConnectionLost, TransportError
+from extapi.client.tunnel import TunnelEndpoint, tunnel_endpoint
 from extapi.client.upstream import Upstream
 from extapi.client.upstreamresponse import UpstreamResponse
 from extapi.client.webhookreply import Reply, WebhookError
@@ -44,6 +48,7 @@ class WebhookCaller:
         reactor: Provides IReactorTCP, IReactorTime and host name resolution.
         certificate: The certificate that is shown to a webhook that asks for one, asked for with each call. None: none.
         users: Who to be to the webhook, in place of ``certificate``.
+        environ: Names the proxy on the way, by ``HTTPS_PROXY`` and ``NO_PROXY``, as to kube-apiserver.
     """
 
     def __init__(
@@ -54,14 +59,16 @@ class WebhookCaller:
         *,
         certificate: Callable[[], Pair] | None = None,
         users: WebhookUsers | None = None,
+        environ: Mapping[str, str] = os.environ,
     ) -> None:
         self.target = Target(config)
+        self._environ = environ
         self.user = NOBODY if users is None else users.of(self.target.address_of_user)
         self._resolve = resolve
         self._reactor = reactor
         self._certificate = certificate
         self._upstream: Upstream | None = None
-        self._reached: tuple[str, int, Pair] | None = None
+        self._reached: tuple[str, int, ProxyURL | None, Pair] | None = None
         self.closed = False
         """Whether it calls no more."""
 
@@ -129,14 +136,20 @@ class WebhookCaller:
         Raises:
             ApiError: The Service cannot be found.
             CredentialsError: The user's certificate cannot be read.
-            TransportError: The webhook's or the client's certificates cannot be used.
+            TransportError: The webhook's or the client's certificates cannot be used, or the environment names no proxy.
         """
-        host, port = self.target.address(self._resolve)
+        try:
+            proxy = environment_proxy(self.target.origin, self._environ)
+        except ProxyError as error:
+            raise TransportError(str(error)) from error
+        # A proxy is asked for the name in the URL: Go looks Services up when it dials them itself.
+        host, port = self.target.named if proxy else self.target.address(self._resolve)
         pair = self.user.pair() if self._certificate is None else self._certificate()
-        if self._upstream is None or self._reached != (host, port, pair):
+        reached = host, port, proxy, pair
+        if self._upstream is None or self._reached != reached:
             if self._upstream is not None:
                 self._upstream.retire()
-            self._upstream, self._reached = self._connected(host, port, pair), (host, port, pair)
+            self._upstream, self._reached = self._connected(host, port, proxy, pair), reached
         return self._upstream
 
     def _ca(self) -> bytes | None:
@@ -144,15 +157,22 @@ class WebhookCaller:
         found = [each for each in (self.user.ca, self.target.ca) if each]
         return b"\n".join(found) or None
 
-    def _connected(self, host: str, port: int, pair: Pair) -> Upstream:
+    def _connected(self, host: str, port: int, proxy: ProxyURL | None, pair: Pair) -> Upstream:
         certificate, key = pair
         try:
             tls = UpstreamTls(
                 self.target.server_name, ca=self._ca(), certificate=certificate, key=key, clock=self._reactor
             )
+            way = None if proxy is None else self._tunnel(host, port, proxy, pair)
         except CredentialsError as error:
             raise TransportError(str(error)) from error
-        return Upstream(self._reactor, host, port, tls)
+        return Upstream(self._reactor, host, port, tls, way=way)
+
+    def _tunnel(self, host: str, port: int, proxy: ProxyURL, pair: Pair) -> TunnelEndpoint:
+        """The way through a proxy; an ``https`` one has to have a certificate by the webhook's roots, as in Go's net/http."""
+        certificate, key = pair
+        credentials = Credentials(self.target.origin, ca=self._ca(), certificate=certificate or None, key=key or None)
+        return tunnel_endpoint(self._reactor, proxy, TlsPolicy(credentials).proxy_options, host, port)
 
 
 def _unread(why: str) -> WebhookError:
@@ -189,6 +209,16 @@ class Target:
         # Go joins an IPv6 address that is in brackets with the port, which makes two pairs of them.
         return self._authority if self._authority.endswith(f":{self._port}") else authority(self._authority, 443)
 
+    @property
+    def origin(self) -> str:
+        """The URL of the server, by which the environment says whether there is a proxy on the way."""
+        return f"https://{self._authority}"
+
+    @property
+    def named(self) -> tuple[str, int]:
+        """The host and port as the configuration names them, before anything is looked up."""
+        return self.server_name, self._port
+
     def url(self, seconds: float) -> str:
         """Where a request with that timeout goes, as errors show it."""
         return f"https://{self._authority}{self._path}?timeout={seconds:g}s"
@@ -200,7 +230,7 @@ class Target:
             ApiError: The Service cannot be found.
         """
         if self._service is None:
-            return self.server_name, self._port
+            return self.named
         return resolve(*self._service, self._port)
 
     def head(self, length: int, seconds: float, headers: Sequence[Header] = ()) -> bytes:

@@ -290,5 +290,5 @@ class HttpTransport:
             raise ConnectionLost(text) from error
         if isinstance(error, TunnelBusy):
             raise ProxyBusy(text) from error
-        away = (network.ConnectError, network.DNSLookupError, network.TimeoutError)
+        away = (network.ConnectError, network.DNSLookupError, network.TimeoutError, TunnelError)
         raise (Unreachable(text) if isinstance(error, away) else TransportError(text)) from error

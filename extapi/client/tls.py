@@ -13,7 +13,7 @@ from cryptography.hazmat.primitives import serialization
 from OpenSSL import SSL, crypto
 from service_identity import CertificateError, VerificationError
 from service_identity.pyopenssl import verify_hostname, verify_ip_address
-from twisted.internet import ssl
+from twisted.internet import error as network, ssl
 from twisted.internet.abstract import isIPAddress, isIPv6Address
 from twisted.internet.interfaces import IOpenSSLClientConnectionCreator
 from zope.interface import implementer
@@ -71,6 +71,8 @@ def sentence(error: BaseException) -> str:
         queue = error.args[0] if error.args else []  # a number where the system failed, not TLS
         details = [item[-1] for item in queue if item] if isinstance(queue, list) else []
         return f"TLS: {'; '.join(details) or 'the connection was ended'}"
+    if isinstance(error, network.TimeoutError):
+        return "connecting took too long"  # Twisted would blame a user
     text = " ".join(str(error).split()) or type(error).__name__
     return text.rstrip(".")
 

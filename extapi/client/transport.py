@@ -71,7 +71,7 @@ class ConnectionLost(TransportError):
     """An established connection broke before the response came: the request may be sent again (behaviour A24)."""
 
 
-class ProxyBusy(TransportError):
+class ProxyBusy(Unreachable):
     """A proxy on the way has no room for a connection now (503 or 429): the request was not sent, and may be a moment later."""
 
 

@@ -16,6 +16,7 @@ from twisted.internet.protocol import Factory, Protocol
 from twisted.python.failure import Failure
 from zope.interface import implementer
 
+from extapi.client.body import innermost
 from extapi.client.proxy import ProxyURL
 from extapi.client.proxyhandshake import ProxyBusyError, ProxyHandshakeError, connect, said, socks5
 from extapi.client.tcp import tcp_endpoint
@@ -89,7 +90,8 @@ class TunnelEndpoint:
         except (CancelledError, network.ConnectingCancelledError):
             raise
         except Exception as error:
-            raise TunnelError(f"no connection to the proxy: {sentence(error)}") from error
+            why = ", ".join(sentence(each) for each in innermost(error))
+            raise TunnelError(f"no connection to the proxy: {why}") from error
         late = self._reactor.callLater(ANSWER_TIMEOUT, tunnel.fail, f"did not answer within {ANSWER_TIMEOUT:g} seconds")
         ask = socks5 if self.proxy.scheme == "socks5" else connect
         try:

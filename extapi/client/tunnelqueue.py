@@ -72,7 +72,11 @@ class TunnelQueue:
         self._next()
 
     async def _wait(self, number: int) -> None:
-        self._waiting[number] = waiting = Deferred(lambda _: self._waiting.pop(number))
+        def leave(_: Deferred[None]) -> None:
+            del self._waiting[number]
+
+        waiting: Deferred[None] = Deferred(leave)
+        self._waiting[number] = waiting
         await waiting
 
     def _next(self) -> None:

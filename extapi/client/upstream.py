@@ -20,6 +20,7 @@ from twisted.internet.protocol import Factory
 from twisted.protocols.tls import TLSMemoryBIOFactory
 
 from extapi.client.authority import authority
+from extapi.client.body import innermost
 from extapi.client.tcp import tcp_endpoint
 from extapi.client.tls import UpstreamTls
 from extapi.client.transport import ConnectionLost, TransportError
@@ -158,7 +159,7 @@ class Upstream:
             return f"tls: failed to verify certificate: x509: {self.tls.problem}"
         if type(error).__module__.startswith("OpenSSL") and error is not None and error.args and error.args[0]:
             return f"tls: {error.args[0][-1][-1]}"
-        return " ".join(str(error).split())
+        return ", ".join(" ".join(str(each).split()) for each in innermost(error)) if error is not None else "EOF"
 
     async def _kept(self, seconds: float) -> None:
         """Wait until a connection is kept, whose turn it is then to be used; or for ``seconds`` seconds."""

@@ -8,7 +8,6 @@ messages, except for OpenSSL's when a handshake fails.
 from __future__ import annotations
 
 import re
-from http import HTTPStatus
 from typing import NamedTuple
 
 
@@ -35,7 +34,11 @@ UNTRUSTED = Cause(
 
 # Of a proxy that answers CONNECT with another status than 200, Go tells the text of the status line alone, where it would
 # have "bad status from" for an answer of the server (net/http, Transport.dialConn).
-_REFUSALS = "|".join(each.phrase for each in HTTPStatus if each >= HTTPStatus.MULTIPLE_CHOICES)
+_REFUSALS = (
+    "Moved Permanently|Found|Bad Request|Unauthorized|Payment Required|Forbidden|Not Found|Method Not Allowed"
+    "|Proxy Authentication Required|Request Time-?out|Too Many Requests|Internal Server Error|Not Implemented|Bad Gateway"
+    "|Service Unavailable|Gateway Time-?out"
+)
 _NO_PROXY = (
     "add the Service range (kube-apiserver's --service-cluster-ip-range), the pods' range, .svc and .cluster.local to NO_PROXY "
     "in kube-apiserver's environment, and restart it"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from OpenSSL import SSL
-from twisted.internet.error import ConnectionRefusedError as Refused
+from twisted.internet.error import ConnectionRefusedError as Refused, TimeoutError as TimedOut
 
 from extapi.client.credentials import Credentials, CredentialsError
 from extapi.client.tls import TlsPolicy, sentence
@@ -42,6 +42,7 @@ def test_what_is_no_pem_is_refused_at_once(credentials: Credentials) -> None:
         (SSL.Error(), "TLS: the connection was ended"),
         (ValueError("two\n  lines."), "two lines"),
         (ValueError(), "ValueError"),
+        (TimedOut(), "connecting took too long"),  # type: ignore[no-untyped-call]  # Twisted's
         (Refused(), "Connection was refused by other side"),  # type: ignore[no-untyped-call]  # Twisted's
     ],
 )

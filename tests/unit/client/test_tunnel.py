@@ -14,7 +14,7 @@ from twisted.internet.defer import CancelledError, Deferred
 from extapi.client.credentials import Credentials
 from extapi.client.http import HttpTransport
 from extapi.client.proxy import ProxyURL, parse_proxy
-from extapi.client.transport import ClientRequest, TransportError
+from extapi.client.transport import ClientRequest, TransportError, Unreachable
 from tests.certificates import CLIENT, SERVER, Issued, authority
 from tests.unit.client.conftest import Server, Turning
 from tests.unit.client.proxies import OPEN, SOCKS_NO_PASSWORD, SOCKS_OPEN, SOCKS_PASSWORD, Middle
@@ -244,7 +244,7 @@ def test_a_proxy_that_refuses(setting: Setting, proxy: str, answers: list[bytes]
     middle = setting.middle(*answers)
     scheme, _, user = proxy.partition("://")
     transport = setting.transport(middle.proxy(scheme, *user.removesuffix("@").split(":")))
-    with pytest.raises(TransportError) as caught:
+    with pytest.raises(Unreachable) as caught:  # as a refused connection: an informer goes on where it was
         setting.get(transport)
     through = f"https://{SVC}:6443 (through the proxy {scheme}://127.0.0.1:{middle.port})"
     assert str(caught.value).startswith(f"{through}: the proxy {text}")

@@ -133,19 +133,19 @@ def test_who_waits_too_long_is_told_what_the_proxy_said(site: Site) -> None:
 def queue_of(clock: Clock, running: int) -> TunnelQueue:
     made = TunnelQueue(clock)
     for _ in range(running):
-        assert begun(made.turn())
+        assert started(made.turn()).called
     return made
 
 
-def begun(coroutine: Any) -> bool:
-    return bool(Deferred.fromCoroutine(coroutine).called)
+def started(coroutine: Any) -> Any:
+    return Deferred.fromCoroutine(coroutine)
 
 
 def test_a_refused_request_asks_again_though_no_other_ends() -> None:
     clock = Clock()
     queue = queue_of(clock, 2)
-    refused = Deferred.fromCoroutine(queue.again(0))
-    behind = Deferred.fromCoroutine(queue.turn())
+    refused = started(queue.again(0))
+    behind = started(queue.turn())
     clock.advance(AGAIN)
     assert refused.called
     assert not behind.called
@@ -157,8 +157,8 @@ def test_a_refused_request_asks_again_though_no_other_ends() -> None:
 def test_who_gives_up_leaves_no_place_behind() -> None:
     clock = Clock()
     queue = queue_of(clock, TUNNELS)
-    leaving, waiting = Deferred.fromCoroutine(queue.turn()), Deferred.fromCoroutine(queue.turn())
-    refused = Deferred.fromCoroutine(queue.again(0))
+    leaving, waiting = started(queue.turn()), started(queue.turn())
+    refused = started(queue.again(0))
     for each in (leaving, refused):
         each.cancel()
         each.addErrback(lambda failure: failure.trap(CancelledError))

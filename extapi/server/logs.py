@@ -141,9 +141,13 @@ def _line(event: Any, **_: Any) -> bytes:
 
 
 def _observe(event: Any) -> None:
-    """Log an event of Twisted's log, from the level info on."""
+    """Log an event of Twisted's log, from the level info on; of what Twisted itself says, warnings and worse.
+
+    That a factory starts, or that its main loop ends, tells an operator nothing.
+    """
     level = event.get("log_level", LogLevel.info)
-    if level < LogLevel.info:
+    namespace = str(event.get("log_namespace", ""))
+    if level < (LogLevel.warn if namespace.startswith("twisted.") else LogLevel.info):
         return
     failure = event.get("log_failure")
     details = {}
@@ -153,7 +157,7 @@ def _observe(event: Any) -> None:
         details["component"] = str(event["component"])
     name = {LogLevel.warn: "warning", LogLevel.critical: "critical"}.get(level, level.name)
     logger = structlog.get_logger()
-    getattr(logger, name)(_cut(formatEvent(event), LONGEST_EVENT), source=event.get("log_namespace", ""), **details)
+    getattr(logger, name)(_cut(formatEvent(event), LONGEST_EVENT), source=namespace, **details)
 
 
 class _StandardLibrary(logging.Handler):

@@ -44,6 +44,8 @@ try:
     raise ValueError("another")
 except ValueError:
     structlog.get_logger().error("failed too", exc_info=True)
+Logger("twisted.internet.base").info("Main loop terminated.")
+Logger("twisted.internet.base").warn("out of descriptors")
 """
 
 
@@ -125,6 +127,7 @@ def test_each_event_is_a_line_with_level_and_time(lines: list[dict[str, Any]]) -
         ("critical", "worse"),
         ("critical", "it failed"),
         ("error", "failed too"),
+        ("warning", "out of descriptors"),
     ]
     assert all(line["timestamp"].endswith("Z") for line in lines)
     assert lines[0]["port"] == 1

@@ -5,7 +5,6 @@ Pure. Knows neither when a series ends nor how it is written.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -15,8 +14,6 @@ from extapi.client.kube import Obj
 
 NOTE, WORD = 1024, 128
 """Bytes in a note, and in a reason, action or instance (``pkg/apis/core/validation/events.go``)."""
-
-_HALF = re.compile("[\ud800-\udfff]")
 
 
 @dataclass(eq=False, slots=True)
@@ -92,6 +89,6 @@ def cut(text: object, limit: int) -> str:
 
     Source: ``encoding/json`` appendString, which replaces what is not UTF-8.
     """
-    text = _HALF.sub("\ufffd", str(text))
+    text = str(text).encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     data = text.encode()
     return text if len(data) <= limit else data[: limit - 3].decode("utf-8", "ignore") + "..."

@@ -14,6 +14,10 @@ RESET: Final = 120.0
 """Seconds without a wait after which the next one is the first again."""
 HEEDED: Final = 60.0
 """The most seconds of a Retry-After that are heeded: a server that names a day would leave its client blind for so long."""
+RETRIES: Final = 10
+RETRY: Final = 1.0
+"""How often, and after how many seconds, a request is sent again whose connection was lost before there was an answer: a proxy
+without a server behind it does that, or a server that begins or ends."""
 
 
 class Backoff:
@@ -31,6 +35,19 @@ class Backoff:
         self._jitter = jitter
         self._next = FIRST
         self._last = clock.seconds()
+        self._lost = 0
+
+    def retry(self, *, watch: bool) -> float | None:
+        """Seconds until a request whose connection was lost is sent again; None: often enough, :meth:`wait` instead.
+
+        Args:
+            watch: Whether it is a watch, which is sent again as often as it takes.
+
+        Source: ``k8s.io/client-go/rest`` with_retry.go; request.go Watch makes an empty watch of what has failed ten times,
+        and the reflector begins the next one at once, since that took its time.
+        """
+        self._lost += 1
+        return RETRY if watch or self._lost <= RETRIES else None
 
     def wait(self, *, took: float = 0.0, asked: float = 0.0) -> float:
         """Seconds to wait now.
@@ -46,4 +63,5 @@ class Backoff:
         self._next = min(self._next * 2, LAST)
         seconds = max(seconds - took, min(asked, HEEDED), 0.0)
         self._last = now + seconds
+        self._lost = 0
         return seconds

@@ -17,7 +17,7 @@ from extapi.client.backoff import LAST, Backoff
 from extapi.client.hearing import Hearing
 from extapi.client.kube import Client, Obj, ResourceName
 from extapi.client.paging import Pages
-from extapi.client.transport import TransportError, Unreachable
+from extapi.client.transport import ConnectionLost, TransportError, Unreachable
 from extapi.client.watching import one_watch
 from extapi.clock import Clock, sleep
 from extapi.errors import ApiError, NotFound, TooManyRequests
@@ -149,7 +149,8 @@ class Informer:
     def _wait(self, error: BaseException, took: float) -> float:
         """What follows from a failure: seconds until the next attempt, and whether that is a list.
 
-        Source: ``k8s.io/client-go/tools/cache`` reflector.go isWatchErrorRetriable.
+        Source: ``k8s.io/client-go/tools/cache`` reflector.go isWatchErrorRetriable; ``k8s.io/client-go/rest`` with_retry.go and
+            request.go Watch.
         """
         asked = 0
         if isinstance(error, NotFound) and self._optional:
@@ -157,9 +158,11 @@ class Informer:
             return LAST * (1 + self._jitter())
         if isinstance(error, ApiError | TransportError):
             asked = error.retry_after if isinstance(error, ApiError) else 0
-            self._hearing.failed(str(error))
+            self._hearing.failed(str(error) or type(error).__name__)
         else:
             self._log.failure("informer of {resource} failed", resource=self._resource.resource)
+        if isinstance(error, ConnectionLost) and (soon := self._backoff.retry(watch=bool(self._version))) is not None:
+            return soon
         if not isinstance(error, TooManyRequests | Unreachable):
             self._version = ""  # what the watch did not tell, a list does
         return self._backoff.wait(took=took, asked=asked)

@@ -39,3 +39,17 @@ def test_what_a_server_asks_for_is_heeded_within_bounds() -> None:
     waits = Backoff(Clock(), lambda: 0.0)
     assert waits.wait(asked=20) == 20
     assert waits.wait(took=5, asked=86400) == 60
+
+
+def test_a_list_whose_connection_was_lost_is_sent_again_soon_but_not_for_ever() -> None:
+    """``k8s.io/client-go/rest``: a second, ten times; then it is the reflector's turn."""
+    waits = Backoff(Clock(), lambda: 0.0)
+    assert [waits.retry(watch=False) for _ in range(11)] == [1.0] * 10 + [None]
+    assert waits.wait() == 0.8
+    assert waits.retry(watch=False) == 1.0
+
+
+def test_a_watch_whose_connection_was_lost_is_sent_again_each_second() -> None:
+    """``k8s.io/client-go/rest`` Request.Watch: NewEmptyWatch."""
+    waits = Backoff(Clock(), lambda: 0.0)
+    assert [waits.retry(watch=True) for _ in range(30)] == [1.0] * 30

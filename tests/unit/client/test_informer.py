@@ -11,7 +11,7 @@ from twisted.logger import capturedLogs, formatEvent
 from extapi.client.backoff import LAST
 from extapi.client.informer import Informer
 from extapi.client.kube import Client, ResourceName
-from extapi.client.transport import ClientRequest, TransportError, Unreachable
+from extapi.client.transport import ClientRequest, ConnectionLost, TransportError, Unreachable
 from tests.unit.client.building import now
 from tests.unit.client.kubernetes import Answer, Kubernetes, status
 
@@ -449,6 +449,28 @@ def test_a_server_that_is_away_is_not_listed_when_it_returns() -> None:
     informer.start()
     assert _times(cluster, 2) == [1.2, 2.4]
     assert [each.get("watch") for each in cluster.queries] == [None, "true", "true", "true"]
+    informer.stop()
+
+
+def test_a_watch_whose_connection_is_lost_goes_on_a_second_later() -> None:
+    """A proxy closes what it accepts as long as nothing is behind it; client-go's watch is back a second after that."""
+    cluster = Cluster()
+    cluster.lists_these(5)
+    cluster.watches = [ConnectionLost("closed") for _ in range(13)]
+    cluster.stream()
+    informer = cluster.informer()
+    informer.start()
+    assert _times(cluster, 13) == [1.0] * 13
+    assert [each.get("watch") for each in cluster.queries] == [None, *["true"] * 14]
+    informer.stop()
+
+
+def test_a_list_whose_connection_is_lost_is_sent_again_soon_but_not_for_ever() -> None:
+    cluster = Cluster()
+    cluster.lists = [ConnectionLost("closed") for _ in range(12)]
+    informer = cluster.informer()
+    informer.start()
+    assert _times(cluster, 11) == [1.0] * 10 + [1.2]
     informer.stop()
 
 

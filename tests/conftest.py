@@ -13,21 +13,11 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # A background job of a shell script ignores it, and so would the programs that tests start and interrupt.
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-COVERING = ("tests/unit/", "tests/conformance/")
-"""Where the tests are whose coverage counts."""
-
 
 @pytest.hookimpl(trylast=True)  # after what shuffles, and what brings tests on one control plane together
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Put long files first and the unit tests, many short files, last: of two processes none waits long for the other.
-
-    Coverage is that of the unit tests and the stories of stores. The others attack and compare for minutes: to measure those
-    too doubles the time of some, and covers little more.
-    """
+    """Put long files first and the unit tests, many short files, last: of two processes none waits long for the other."""
     items.sort(key=lambda item: _turn(item.nodeid))
-    for item in items:
-        if not item.nodeid.startswith(COVERING):
-            item.add_marker("no_cover")
 
 
 def pytest_collection_finish() -> None:

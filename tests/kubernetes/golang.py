@@ -39,6 +39,11 @@ def reader() -> Path:
     return program("informer", "the reader of the tests", package="./reader")
 
 
+def beside() -> Path:
+    """client-go's informers, calls and queue, held beside ours."""
+    return program("informer", "client-go beside our client", package="./beside")
+
+
 def formats() -> Path:
     """kube-apiserver's own judgement of strings by the formats of schemas."""
     return program("formats", "the formats of the tests")

@@ -1,0 +1,1 @@
+"""Networks between clients, servers and kube-apiserver, with what real ones have on the way."""

@@ -1,0 +1,311 @@
+"""How long extension servers behind Debian's proxies take to obey a new webhook, and to obey it no more.
+
+``python -m tests.network.debianproxies [--trials N] [haproxy squid dante tinyproxy none]``, as root: installs the proxies that
+are missing, and starts each of them on loopback between a real kube-apiserver and an extension server of its own. N times, at
+random moments, a ValidatingWebhookConfiguration with failurePolicy Fail whose webhook cannot be called is made and deleted again,
+while each server is asked for a write with dry run every 50 ms. Then all proxies freeze, once for 100 s, and once until other
+processes take over. Prints tables.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import random
+import signal
+import statistics
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from extapi.dev import ports, registration
+from tests.attack.table import say
+from tests.kubernetes import control_plane as planes
+from tests.kubernetes.control_plane import ControlPlane
+from tests.kubernetes.letters import GROUP, api
+from tests.network import debianproxiesprograms as programs
+from tests.network.debianproxiesprograms import DANTE, HAPROXY, SQUID, TINYPROXY, Package, Process
+from tests.network.debianproxiesserver import Behind
+
+CONFIGURATIONS = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations"
+LONGEST_PAUSE = 70.0
+"""Seconds without a change, at most: longer than a watch, and than the idle time of a proxy that closes one."""
+PATIENCE = 180.0
+"""Seconds after which a server will not obey any more."""
+FROZEN = 100.0
+TAKEN_OVER = 30.0
+"""Seconds for which proxies are frozen."""
+AUDIT = {
+    "apiVersion": "audit.k8s.io/v1",
+    "kind": "Policy",
+    "omitStages": ["ResponseStarted", "ResponseComplete", "Panic"],
+    "rules": [
+        {"level": "Metadata", "verbs": ["list", "watch"], "userGroups": ["system:serviceaccounts:extapi-dev"]},
+        {"level": "None"},
+    ],
+}
+
+
+@dataclass(frozen=True)
+class Way:
+    """A way to kube-apiserver. ``choice``: how the command names it; ``idle``: after which time a silent connection is closed."""
+
+    choice: str
+    idle: str
+    package: Package | None = None
+    configuration: Callable[[int, int], str] | None = None
+
+
+WAYS = (
+    Way("none", ""),
+    Way("haproxy", "35 s, kubeadm's", HAPROXY, programs.haproxy(35, 5)),
+    Way("haproxy", "50 s, Debian's", HAPROXY, programs.haproxy(50, 5)),
+    Way("squid", "15 min, Debian's", SQUID, programs.squid()),
+    Way("squid", "30 s", SQUID, programs.squid("read_timeout 30 seconds")),
+    Way("dante", "never, Debian's", DANTE, programs.dante()),
+    Way("dante", "30 s", DANTE, programs.dante("timeout.io: 30")),
+    Way("tinyproxy", "10 min, Debian's", TINYPROXY, programs.tinyproxy(600)),
+    Way("tinyproxy", "30 s", TINYPROXY, programs.tinyproxy(30)),
+)
+
+
+@dataclass
+class Measured:
+    """A way that is used, and what was seen of it. ``process``: the proxy."""
+
+    way: Way
+    version: str
+    server: Behind
+    process: Process | None
+    obeyed: list[float] = field(default_factory=list)
+    forgotten: list[float] = field(default_factory=list)
+
+    @property
+    def title(self) -> list[str]:
+        """Its first columns."""
+        return [self.way.choice, self.version, self.way.idle]
+
+
+class Measurement:
+    """All ways at once, so that each of them sees the same changes."""
+
+    def __init__(self, control_plane: ControlPlane, ways: Sequence[Measured], audit: Path, dice: random.Random) -> None:
+        self.ways = ways
+        self._control_plane = control_plane
+        self._audit = audit
+        self._dice = dice
+        self._closed = ports.choose(0, "--port")
+        """Nothing listens there."""
+        self._pool = ThreadPoolExecutor(len(ways))
+
+    def each(self, work: Callable[[Measured], Any], ways: Sequence[Measured]) -> list[Any]:
+        """What ``work`` returns for each of them, at the same time."""
+        return list(self._pool.map(work, ways))
+
+    def make(self) -> float:
+        """Make the configuration; the moment when kube-apiserver has answered."""
+        rule = {"operations": ["*"], "apiGroups": [GROUP], "apiVersions": ["*"], "resources": ["*"]}
+        hook = {
+            "name": "closed.webhook.test",
+            "rules": [rule],
+            "clientConfig": {"url": f"https://{ports.LOOPBACK}:{self._closed}/"},
+            "failurePolicy": "Fail",
+            "sideEffects": "None",
+            "admissionReviewVersions": ["v1"],
+        }
+        made = {
+            "apiVersion": "admissionregistration.k8s.io/v1",
+            "kind": "ValidatingWebhookConfiguration",
+            "metadata": {"name": "closed"},
+            "webhooks": [hook],
+        }
+        self._control_plane.client.request("POST", CONFIGURATIONS, made)
+        return time.monotonic()
+
+    def delete(self) -> float:
+        """Delete the configuration; the moment when kube-apiserver has answered."""
+        self._control_plane.client.request("DELETE", f"{CONFIGURATIONS}/closed")
+        return time.monotonic()
+
+    def delays(self, since: float, ways: Sequence[Measured], *, refused: bool) -> list[float]:
+        """Of each way, until it obeys."""
+        return self.each(lambda way: way.server.delay(refused=refused, since=since, patience=PATIENCE), ways)
+
+    def trial(self) -> None:
+        """One new configuration, and its end."""
+        time.sleep(self._dice.uniform(0, LONGEST_PAUSE))
+        for way, seconds in zip(self.ways, self.delays(self.make(), self.ways, refused=True), strict=True):
+            way.obeyed.append(seconds)
+        time.sleep(self._dice.uniform(0, LONGEST_PAUSE))
+        for way, seconds in zip(self.ways, self.delays(self.delete(), self.ways, refused=False), strict=True):
+            way.forgotten.append(seconds)
+
+    def requests(self) -> Counter[tuple[str, str]]:
+        """How many lists and watches kube-apiserver has got so far, by verb and by name of the way."""
+        found: Counter[tuple[str, str]] = Counter()
+        for line in self._audit.read_text().splitlines():
+            event = json.loads(line)
+            found.update((event["verb"], group) for group in event["user"]["groups"])
+        return found
+
+    def freeze(self, seconds: float, end: Callable[[Process], None]) -> list[list[str]]:
+        """Freeze all proxies, make a configuration meanwhile, and end the frost; what came of it, a row for each way."""
+        ways = [way for way in self.ways if way.process is not None]
+        processes = [way.process for way in ways if way.process is not None]
+        begun = time.monotonic()
+        for process in processes:
+            process.send(signal.SIGSTOP)
+        time.sleep(seconds / 2)
+        self.make()
+        time.sleep(max(0.0, begun + seconds - time.monotonic()))
+        blind = [not refused for refused in self.each(lambda way: way.server.refuses(), ways)]
+        for process in processes:
+            end(process)
+        ended = time.monotonic()
+        obeyed = self.delays(ended, ways, refused=True)
+        until_ready = self.each(partial(self._ready, ended), ways)
+        forgotten = self.delays(self.delete(), ways, refused=False)
+        rows = []
+        for number, way in enumerate(ways):
+            failed = [fail for fail, _ in way.server.unready_since(begun)]
+            row = [
+                f"{failed[0]:.0f} s" if failed else "never",
+                _seconds(obeyed[number]) if blind[number] else "at once",
+            ]
+            rows.append([*way.title, *row, _seconds(until_ready[number]), _seconds(forgotten[number])])
+        return rows
+
+    @staticmethod
+    def _ready(since: float, way: Measured) -> float:
+        """Seconds after ``since`` until it is ready."""
+        deadline = time.monotonic() + PATIENCE
+        while way.server.unready and way.server.unready[-1][1] == math.inf:
+            if time.monotonic() > deadline:
+                return math.inf
+            time.sleep(0.1)
+        return max([0.0, *(again for _, again in way.server.unready_since(since))])
+
+    def close(self) -> None:
+        """End its threads."""
+        self._pool.shutdown()
+
+
+def _seconds(seconds: float) -> str:
+    return "not at all" if seconds == math.inf else f"{seconds:.2f} s"
+
+
+@contextmanager
+def running(choices: Sequence[str], directory: Path, dice: random.Random) -> Iterator[Measurement]:
+    """Everything, started and ended."""
+    ways = [way for way in WAYS if way.choice in choices]
+    packages = {way.package for way in ways if way.package is not None}
+    programs.install(packages)
+    versions = {package: package.installed_version() for package in packages}
+    policy, audit = directory / "policy.json", directory / "audit.log"
+    policy.write_text(json.dumps(AUDIT))
+    flags = [f"--audit-policy-file={policy}", f"--audit-log-path={audit}"]
+    with ExitStack() as stack:
+        plane = stack.enter_context(planes.running(directory / "plane", "kube", flags=flags))
+        registration.authorize(plane.client, api.needs)
+        measured = []
+        for number, way in enumerate(ways):
+            own = directory / f"{number}-{way.choice}"
+            own.mkdir()
+            process, cluster = None, {"server": f"https://{ports.LOOPBACK}:{plane.cluster.port}"}
+            version = versions[way.package] if way.package is not None else ""
+            if way.package is not None and way.configuration is not None:
+                process = Process(way.package, way.configuration, plane.cluster.port, own)
+                stack.callback(process.kill)
+                process.start()
+                if way.package.scheme:
+                    cluster["proxy-url"] = f"{way.package.scheme}://{ports.LOOPBACK}:{process.port}"
+                else:
+                    cluster["server"] = f"https://{ports.LOOPBACK}:{process.port}"
+            server = Behind(plane, own.name, own, cluster)
+            stack.callback(server.stop)
+            server.start()
+            measured.append(Measured(way, version, server, process))
+        made = Measurement(plane, measured, audit, dice)
+        stack.callback(made.close)
+        for each in measured:
+            each.server.look()
+        yield made
+
+
+def table(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
+    """Print one."""
+    say("\n" + "\n".join(f"| {' | '.join(map(str, row))} |" for row in (columns, ["---"] * len(columns), *rows)))
+
+
+def rows_of_trials(measurement: Measurement, before: Mapping[tuple[str, str], int], begun: float) -> list[list[object]]:
+    """One for each way."""
+    after = measurement.requests()
+    rows: list[list[object]] = []
+    for way in measurement.ways:
+        row: list[object] = [*way.title, len(way.obeyed)]
+        for delays in (way.obeyed, way.forgotten):
+            row += [_seconds(statistics.median(delays)), _seconds(max(delays))]
+        row += [after[verb, way.server.name] - before[verb, way.server.name] for verb in ("list", "watch")]
+        failed = way.server.unready_since(begun)
+        row.append(", ".join(f"not from {fail:.0f} s to {again:.0f} s" for fail, again in failed) or "always")
+        rows.append(row)
+    return rows
+
+
+def restart(process: Process) -> None:
+    """Let another process take over: the kernel resets the connections of the one that is frozen."""
+    process.kill()
+    process.start()
+
+
+def main(arguments: Sequence[str]) -> int:
+    """The command; the exit status."""
+    choices = list(dict.fromkeys(way.choice for way in WAYS))
+    parser = argparse.ArgumentParser(prog="python -m tests.network.debianproxies", description=__doc__)
+    parser.add_argument("--trials", type=int, default=10)
+    parser.add_argument(
+        "--seed", type=int, default=random.SystemRandom().randrange(10**6), help="of the random moments"
+    )
+    parser.add_argument("--no-frost", action="store_true", help="freeze no proxy")
+    parser.add_argument("ways", nargs="*", metavar="WAY", help=f"{' '.join(choices)}; all by default")
+    options = parser.parse_args(arguments)
+    if unknown := set(options.ways) - set(choices):
+        parser.error(f"{', '.join(sorted(unknown))}: choose from {', '.join(choices)}")
+    dice = random.Random(options.seed)  # noqa: S311 - when changes are made
+    say(f"seed {options.seed}")
+    way = ["proxy", "version", "idle time"]
+    with (
+        tempfile.TemporaryDirectory() as directory,
+        running(options.ways or choices, Path(directory), dice) as measurement,
+    ):
+        before, begun = measurement.requests(), time.monotonic()
+        for _ in range(options.trials):
+            measurement.trial()
+        if options.trials:
+            columns = ["trials", "obeyed: median", "worst", "deleted: median", "worst", "lists", "watches", "ready"]
+            table([*way, *columns], rows_of_trials(measurement, before, begun))
+            say(f"{time.monotonic() - begun:.0f} s")
+        if not options.no_frost:
+            columns = ["/readyz fails after", "obeyed again after", "ready again after", "deletion obeyed after"]
+            for seconds, end, title in (
+                (FROZEN, lambda process: process.send(signal.SIGCONT), "frozen, then going on"),
+                (TAKEN_OVER, restart, "frozen, then another process takes over"),
+            ):
+                rows = measurement.freeze(seconds, end)
+                say(f"\n{seconds:.0f} s {title}")
+                table([*way, *columns], rows)
+        worst = [seconds for each in measurement.ways for seconds in (*each.obeyed, *each.forgotten)]
+        return 1 if math.inf in worst else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

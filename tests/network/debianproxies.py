@@ -1,10 +1,10 @@
 """How long extension servers behind Debian's proxies take to obey a new webhook, and to obey it no more.
 
 ``python -m tests.network.debianproxies [--trials N] [haproxy squid dante tinyproxy none]``, as root: installs the proxies that
-are missing, and starts each of them on loopback between a real kube-apiserver and an extension server of its own. N times, at
-random moments, a ValidatingWebhookConfiguration with failurePolicy Fail whose webhook cannot be called is made and deleted again,
-while each server is asked for a write with dry run every 50 ms. Then all proxies freeze, once for 100 s, and once until other
-processes take over. Prints tables.
+are missing, and starts each of them on loopback between a real kube-apiserver and an extension server of its own. N times, a
+ValidatingWebhookConfiguration with failurePolicy Fail whose webhook cannot be called is made and deleted again, at random moments,
+half of which are near those when a proxy closes what is idle; each server is asked for a write with dry run every 50 ms meanwhile.
+Then all proxies freeze, once for 100 s, and once until other processes take over. Prints tables; two minutes per trial.
 """
 
 from __future__ import annotations
@@ -39,6 +39,8 @@ from tests.network.debianproxiesserver import Behind
 CONFIGURATIONS = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations"
 LONGEST_PAUSE = 70.0
 """Seconds without a change, at most: longer than a watch, and than the idle time of a proxy that closes one."""
+CLOSING = (30.0, 35.0, 50.0)
+"""Seconds without a change after which some of the proxies close a watch."""
 PATIENCE = 180.0
 """Seconds after which a server will not obey any more."""
 FROZEN = 100.0
@@ -140,12 +142,17 @@ class Measurement:
         """Of each way, until it obeys."""
         return self.each(lambda way: way.server.delay(refused=refused, since=since, patience=PATIENCE), ways)
 
+    def pause(self) -> None:
+        """Let some time pass: any, or as much as brings a proxy to close watches about now."""
+        near = self._dice.choice(CLOSING) + self._dice.uniform(-1, 3)
+        time.sleep(self._dice.choice([near, self._dice.uniform(0, LONGEST_PAUSE)]))
+
     def trial(self) -> None:
         """One new configuration, and its end."""
-        time.sleep(self._dice.uniform(0, LONGEST_PAUSE))
+        self.pause()
         for way, seconds in zip(self.ways, self.delays(self.make(), self.ways, refused=True), strict=True):
             way.obeyed.append(seconds)
-        time.sleep(self._dice.uniform(0, LONGEST_PAUSE))
+        self.pause()
         for way, seconds in zip(self.ways, self.delays(self.delete(), self.ways, refused=False), strict=True):
             way.forgotten.append(seconds)
 
@@ -282,6 +289,7 @@ def main(arguments: Sequence[str]) -> int:
         parser.error(f"{', '.join(sorted(unknown))}: choose from {', '.join(choices)}")
     dice = random.Random(options.seed)  # noqa: S311 - when changes are made
     say(f"seed {options.seed}")
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # proxies that changed their user do not die with us
     way = ["proxy", "version", "idle time"]
     with (
         tempfile.TemporaryDirectory() as directory,

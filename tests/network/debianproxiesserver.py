@@ -5,7 +5,6 @@ Knows no proxies.
 
 from __future__ import annotations
 
-import contextlib
 import datetime as dt
 import http.client
 import json
@@ -138,11 +137,13 @@ class Behind:
         while not self._ended.wait(_READY_INTERVAL):
             now = time.monotonic()
             ready = False
-            with contextlib.suppress(OSError, http.client.HTTPException):
-                connection.request("GET", "/readyz")
+            try:
+                connection.request("GET", "/readyz", headers=dict(self._caller.headers))
                 answer = connection.getresponse()
                 answer.read()
                 ready = answer.status == 200
+            except (OSError, http.client.HTTPException):
+                connection.close()  # the next request has a new one
             failing = bool(self.unready) and self.unready[-1][1] == float("inf")
             if not ready and not failing:
                 self.unready.append((now, float("inf")))

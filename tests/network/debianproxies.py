@@ -4,7 +4,7 @@
 are missing, and starts each of them on loopback between a real kube-apiserver and an extension server of its own. N times, a
 ValidatingWebhookConfiguration with failurePolicy Fail whose webhook cannot be called is made and deleted again, at random moments,
 half of which are near those when a proxy closes what is idle; each server is asked for a write with dry run every 50 ms meanwhile.
-Then all proxies freeze, once for 100 s, and once until other processes take over. Prints tables; two minutes per trial.
+Then all proxies freeze, for 100 s, and until other processes take over. Prints tables; a bit more than a minute per trial.
 """
 
 from __future__ import annotations
@@ -43,9 +43,6 @@ CLOSING = (30.0, 35.0, 50.0)
 """Seconds without a change after which some of the proxies close a watch."""
 PATIENCE = 180.0
 """Seconds after which a server will not obey any more."""
-FROZEN = 100.0
-TAKEN_OVER = 30.0
-"""Seconds for which proxies are frozen."""
 AUDIT = {
     "apiVersion": "audit.k8s.io/v1",
     "kind": "Policy",
@@ -95,6 +92,34 @@ class Measured:
     def title(self) -> list[str]:
         """Its first columns."""
         return [self.way.choice, self.version, self.way.idle]
+
+
+@dataclass(frozen=True)
+class Frost:
+    """Proxies that stand still for ``seconds``. ``end``: ends it; ``concerns``: which of them have it."""
+
+    seconds: float
+    title: str
+    end: Callable[[Process], None]
+    concerns: Callable[[Process], bool] = lambda _: True
+
+
+def restart(process: Process) -> None:
+    """Let another process take over: the kernel resets the connections of the one that is frozen."""
+    process.kill()
+    process.start()
+
+
+FROSTS = (
+    Frost(100, "frozen, then going on", lambda process: process.send(signal.SIGCONT)),
+    Frost(30, "frozen, then killed, and another process listens", restart),
+    Frost(
+        30,
+        "frozen, then another process listens, and what was connected stays silent",
+        Process.start,
+        lambda process: process.package.inherits,
+    ),
+)
 
 
 class Measurement:
@@ -164,19 +189,19 @@ class Measurement:
             found.update((event["verb"], group) for group in event["user"]["groups"])
         return found
 
-    def freeze(self, seconds: float, end: Callable[[Process], None]) -> list[list[str]]:
+    def freeze(self, frost: Frost) -> list[list[str]]:
         """Freeze all proxies, make a configuration meanwhile, and end the frost; what came of it, a row for each way."""
-        ways = [way for way in self.ways if way.process is not None]
+        ways = [way for way in self.ways if way.process is not None and frost.concerns(way.process)]
         processes = [way.process for way in ways if way.process is not None]
         begun = time.monotonic()
         for process in processes:
             process.send(signal.SIGSTOP)
-        time.sleep(seconds / 2)
+        time.sleep(frost.seconds / 2)
         self.make()
-        time.sleep(max(0.0, begun + seconds - time.monotonic()))
+        time.sleep(max(0.0, begun + frost.seconds - time.monotonic()))
         blind = [not refused for refused in self.each(lambda way: way.server.refuses(), ways)]
         for process in processes:
-            end(process)
+            frost.end(process)
         ended = time.monotonic()
         obeyed = self.delays(ended, ways, refused=True)
         until_ready = self.each(partial(self._ready, ended), ways)
@@ -231,7 +256,7 @@ def running(choices: Sequence[str], directory: Path, dice: random.Random) -> Ite
             version = versions[way.package] if way.package is not None else ""
             if way.package is not None and way.configuration is not None:
                 process = Process(way.package, way.configuration, plane.cluster.port, own)
-                stack.callback(process.kill)
+                stack.callback(process.close)
                 process.start()
                 if way.package.scheme:
                     cluster["proxy-url"] = f"{way.package.scheme}://{ports.LOOPBACK}:{process.port}"
@@ -268,12 +293,6 @@ def rows_of_trials(measurement: Measurement, before: Mapping[tuple[str, str], in
     return rows
 
 
-def restart(process: Process) -> None:
-    """Let another process take over: the kernel resets the connections of the one that is frozen."""
-    process.kill()
-    process.start()
-
-
 def main(arguments: Sequence[str]) -> int:
     """The command; the exit status."""
     choices = list(dict.fromkeys(way.choice for way in WAYS))
@@ -304,13 +323,11 @@ def main(arguments: Sequence[str]) -> int:
             say(f"{time.monotonic() - begun:.0f} s")
         if not options.no_frost:
             columns = ["/readyz fails after", "obeyed again after", "ready again after", "deletion obeyed after"]
-            for seconds, end, title in (
-                (FROZEN, lambda process: process.send(signal.SIGCONT), "frozen, then going on"),
-                (TAKEN_OVER, restart, "frozen, then another process takes over"),
-            ):
-                rows = measurement.freeze(seconds, end)
-                say(f"\n{seconds:.0f} s {title}")
-                table([*way, *columns], rows)
+            for frost in FROSTS:
+                rows = measurement.freeze(frost)
+                if rows:
+                    say(f"\n{frost.seconds:.0f} s {frost.title}")
+                    table([*way, *columns], rows)
         worst = [seconds for each in measurement.ways for seconds in (*each.obeyed, *each.forgotten)]
         return 1 if math.inf in worst else 0
 

@@ -35,6 +35,7 @@ class Package:
         command: Its further arguments, to run in the foreground; ends with the option that names a configuration.
         version: The arguments that make it say its version.
         scheme: How a ``proxy-url`` names it; empty: clients take it for kube-apiserver.
+        inherits: Whether it can be given a socket that listens, which several processes can share then.
     """
 
     name: str
@@ -42,6 +43,7 @@ class Package:
     command: tuple[str, ...]
     version: str
     scheme: str
+    inherits: bool = False
 
     def installed_version(self) -> str:
         """What it says of itself."""
@@ -51,7 +53,7 @@ class Package:
         return found[0]
 
 
-HAPROXY = Package("haproxy", "haproxy", ("-db", "-f"), "-v", "")
+HAPROXY = Package("haproxy", "haproxy", ("-db", "-f"), "-v", "", inherits=True)
 SQUID = Package("squid", "squid", ("-N", "-f"), "-v", "http")
 DANTE = Package("dante-server", "danted", ("-f",), "-v", "socks5")
 TINYPROXY = Package("tinyproxy", "tinyproxy", ("-d", "-c"), "-v", "http")
@@ -97,7 +99,7 @@ def haproxy(seconds: int, connect: int) -> Callable[[int, int], str]:
 
     Source: ``kubernetes/kubeadm`` docs/ha-considerations.md.
     """
-    return lambda port, server: (
+    return lambda descriptor, server: (
         f"""
 global
     log stdout format raw local0 notice
@@ -115,7 +117,7 @@ defaults
     timeout http-keep-alive 10s
     timeout check           10s
 frontend apiserver
-    bind {LOOPBACK}:{port}
+    bind fd@{descriptor}
     default_backend apiserverbackend
 backend apiserverbackend
     option httpchk
@@ -193,7 +195,8 @@ class Process:
 
     Args:
         package: Whose program it is.
-        configuration: Makes its configuration from its port and that of kube-apiserver.
+        configuration: Makes its configuration from its port, or from the descriptor of its socket if it inherits one, and from
+            the port of kube-apiserver.
         server: The port of kube-apiserver.
         directory: For its configuration and its log.
     """
@@ -201,23 +204,26 @@ class Process:
     def __init__(
         self, package: Package, configuration: Callable[[int, int], str], server: int, directory: Path
     ) -> None:
-        self.port = ports.choose(0, "--port")
-        self._package = package
+        self._socket = socket.create_server((LOOPBACK, 0)) if package.inherits else None
+        self.port = self._socket.getsockname()[1] if self._socket is not None else ports.choose(0, "--port")
+        self.package = package
         self._file = directory / f"{package.name}.conf"
-        self._file.write_text(configuration(self.port, server))
+        self._file.write_text(configuration(self._socket.fileno() if self._socket is not None else self.port, server))
         self._log = directory / f"{package.name}.log"
-        self._process: subprocess.Popen[bytes] | None = None
+        self._processes: list[subprocess.Popen[bytes]] = []
 
     def start(self) -> None:
-        """Start it; returns when it listens."""
+        """Start it, beside those that are there; returns when it listens."""
         with self._log.open("ab") as output:
-            self._process = process = subprocess.Popen(
-                ["setpriv", "--pdeathsig=KILL", self._package.program, *self._package.command, str(self._file)],
+            process = subprocess.Popen(
+                ["setpriv", "--pdeathsig=KILL", self.package.program, *self.package.command, str(self._file)],
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=output,
                 start_new_session=True,  # what it forks can be found
+                pass_fds=[] if self._socket is None else [self._socket.fileno()],
             )
+        self._processes.append(process)
 
         def listens() -> bool:
             assert process.poll() is None, self._log.read_text()
@@ -236,20 +242,28 @@ class Process:
 
     def kill(self) -> None:
         """End it and all that it has forked, at once."""
-        if self._process is not None:
-            while members := self._members():  # one may just have forked
-                self.send(signal.SIGKILL)
-                if members == [self._process.pid]:
-                    break
-            self._process.wait(20)
-            self._process = None
+        until(self._kill)
+        while self._processes:
+            self._processes.pop().wait(20)
+
+    def close(self) -> None:
+        """End it for good."""
+        self.kill()
+        if self._socket is not None:
+            self._socket.close()
+
+    def _kill(self) -> bool:
+        """Whether none is left; one may have forked just now."""
+        self.send(signal.SIGKILL)
+        return not self._members()
 
     def _members(self) -> list[int]:
-        """The processes of its session (``proc(5)``)."""
+        """The processes of its sessions that have not ended (``proc(5)``)."""
+        sessions = {process.pid for process in self._processes}
         found = []
         for path in Path("/proc").glob("[0-9]*/stat"):
             with contextlib.suppress(OSError):
                 state, _, _, session = path.read_text().rpartition(")")[2].split()[:4]
-                if self._process is not None and int(session) == self._process.pid and state != "Z":
+                if int(session) in sessions and state != "Z":
                     found.append(int(path.parent.name))
         return found

@@ -43,6 +43,8 @@ CLOSING = (30.0, 35.0, 50.0)
 """Seconds without a change after which some of the proxies close a watch."""
 PATIENCE = 180.0
 """Seconds after which a server will not obey any more."""
+REVIEWS = 8
+"""Requests that a server has just sent when a proxy freezes: as many idle connections freeze with it."""
 AUDIT = {
     "apiVersion": "audit.k8s.io/v1",
     "kind": "Policy",
@@ -193,6 +195,7 @@ class Measurement:
         """Freeze all proxies, make a configuration meanwhile, and end the frost; what came of it, a row for each way."""
         ways = [way for way in self.ways if way.process is not None and frost.concerns(way.process)]
         processes = [way.process for way in ways if way.process is not None]
+        self.each(lambda way: way.server.review(REVIEWS), ways)
         begun = time.monotonic()
         for process in processes:
             process.send(signal.SIGSTOP)
@@ -301,7 +304,7 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument(
         "--seed", type=int, default=random.SystemRandom().randrange(10**6), help="of the random moments"
     )
-    parser.add_argument("--no-frost", action="store_true", help="freeze no proxy")
+    parser.add_argument("--frosts", type=int, nargs="+", default=[1, 2, 3], help="which of them; 0 for none")
     parser.add_argument("ways", nargs="*", metavar="WAY", help=f"{' '.join(choices)}; all by default")
     options = parser.parse_args(arguments)
     if unknown := set(options.ways) - set(choices):
@@ -321,13 +324,11 @@ def main(arguments: Sequence[str]) -> int:
             columns = ["trials", "obeyed: median", "worst", "deleted: median", "worst", "lists", "watches", "ready"]
             table([*way, *columns], rows_of_trials(measurement, before, begun))
             say(f"{time.monotonic() - begun:.0f} s")
-        if not options.no_frost:
-            columns = ["/readyz fails after", "obeyed again after", "ready again after", "deletion obeyed after"]
-            for frost in FROSTS:
-                rows = measurement.freeze(frost)
-                if rows:
-                    say(f"\n{frost.seconds:.0f} s {frost.title}")
-                    table([*way, *columns], rows)
+        columns = ["/readyz fails after", "obeyed again after", "ready again after", "deletion obeyed after"]
+        for number, frost in enumerate(FROSTS, 1):
+            if number in options.frosts and (rows := measurement.freeze(frost)):
+                say(f"\n{number}: {frost.seconds:.0f} s {frost.title}")
+                table([*way, *columns], rows)
         worst = [seconds for each in measurement.ways for seconds in (*each.obeyed, *each.forgotten)]
         return 1 if math.inf in worst else 0
 

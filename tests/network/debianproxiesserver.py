@@ -11,6 +11,8 @@ import json
 import threading
 import time
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import yaml
@@ -111,6 +113,21 @@ class Behind:
             if asked - since > patience:
                 return float("inf")
             self._ended.wait(INTERVAL)
+
+    def review(self, count: int) -> None:
+        """Ask as so many strangers at a time: it asks kube-apiserver about each of them, and keeps the connections for the next ones.
+
+        Raises:
+            AssertionError: One of them may do something.
+        """
+
+        def ask(number: int) -> int:
+            user = {"X-Remote-User": f"stranger-{time.monotonic()}-{number}", "X-Remote-Group": "system:authenticated"}
+            return replace(self._caller, headers=user)("GET", letters_path("default")).status
+
+        with ThreadPoolExecutor(count) as pool:
+            statuses = list(pool.map(ask, range(count)))
+        assert set(statuses) == {403}, statuses
 
     def unready_since(self, begun: float) -> Sequence[tuple[float, float]]:
         """The times when it was not ready, in seconds after ``begun``."""

@@ -304,7 +304,7 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument(
         "--seed", type=int, default=random.SystemRandom().randrange(10**6), help="of the random moments"
     )
-    parser.add_argument("--frosts", type=int, nargs="+", default=[1, 2, 3], help="which of them; 0 for none")
+    parser.add_argument("--frosts", default="1,2,3", help="the numbers of those that happen, as 1,3; 0 for none")
     parser.add_argument("ways", nargs="*", metavar="WAY", help=f"{' '.join(choices)}; all by default")
     options = parser.parse_args(arguments)
     if unknown := set(options.ways) - set(choices):
@@ -326,7 +326,7 @@ def main(arguments: Sequence[str]) -> int:
             say(f"{time.monotonic() - begun:.0f} s")
         columns = ["/readyz fails after", "obeyed again after", "ready again after", "deletion obeyed after"]
         for number, frost in enumerate(FROSTS, 1):
-            if number in options.frosts and (rows := measurement.freeze(frost)):
+            if str(number) in options.frosts.split(",") and (rows := measurement.freeze(frost)):
                 say(f"\n{number}: {frost.seconds:.0f} s {frost.title}")
                 table([*way, *columns], rows)
         worst = [seconds for each in measurement.ways for seconds in (*each.obeyed, *each.forgotten)]

@@ -68,8 +68,8 @@ class Way:
 
 WAYS = (
     Way("none", ""),
-    Way("haproxy", "35 s, kubeadm's", HAPROXY, programs.haproxy(35, 5)),
-    Way("haproxy", "50 s, Debian's", HAPROXY, programs.haproxy(50, 5)),
+    Way("haproxy", "35 s, kubeadm's", HAPROXY, programs.haproxy(35)),
+    Way("haproxy", "50 s, Debian's", HAPROXY, programs.haproxy(50)),
     Way("squid", "15 min, Debian's", SQUID, programs.squid()),
     Way("squid", "30 s", SQUID, programs.squid("read_timeout 30 seconds")),
     Way("dante", "never, Debian's", DANTE, programs.dante()),

@@ -90,12 +90,11 @@ def _no_services() -> Iterator[None]:
         _POLICY.unlink()
 
 
-def haproxy(seconds: int, connect: int) -> Callable[[int, int], str]:
+def haproxy(seconds: int) -> Callable[[int, int], str]:
     """In front of kube-apiserver, as kubeadm's page of considerations for high availability has it.
 
     Args:
         seconds: After which a connection without a byte is closed.
-        connect: Seconds to connect to kube-apiserver.
 
     Source: ``kubernetes/kubeadm`` docs/ha-considerations.md.
     """
@@ -111,7 +110,7 @@ defaults
     retries                 1
     timeout http-request    10s
     timeout queue           20s
-    timeout connect         {connect}s
+    timeout connect         5s
     timeout client          {seconds}s
     timeout server          {seconds}s
     timeout http-keep-alive 10s

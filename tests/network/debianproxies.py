@@ -41,6 +41,8 @@ LONGEST_PAUSE = 70.0
 """Seconds without a change, at most: longer than a watch, and than the idle time of a proxy that closes one."""
 CLOSING = (30.0, 35.0, 50.0)
 """Seconds without a change after which some of the proxies close a watch."""
+QUIET = 240.0
+"""Seconds without a change, at least, before some of them: a client that waits longer after each watch that is closed is found only then."""
 PATIENCE = 180.0
 """Seconds after which a server will not obey any more."""
 REVIEWS = 8
@@ -174,8 +176,14 @@ class Measurement:
         near = self._dice.choice(CLOSING) + self._dice.uniform(-1, 3)
         time.sleep(self._dice.choice([near, self._dice.uniform(0, LONGEST_PAUSE)]))
 
-    def trial(self) -> None:
-        """One new configuration, and its end."""
+    def trial(self, *, quiet: bool) -> None:
+        """One new configuration, and its end.
+
+        Args:
+            quiet: Whether some minutes pass before it.
+        """
+        if quiet:
+            time.sleep(self._dice.uniform(QUIET, 1.5 * QUIET))
         self.pause()
         for way, seconds in zip(self.ways, self.delays(self.make(), self.ways, refused=True), strict=True):
             way.obeyed.append(seconds)
@@ -304,6 +312,9 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument(
         "--seed", type=int, default=random.SystemRandom().randrange(10**6), help="of the random moments"
     )
+    parser.add_argument(
+        "--quiet", type=int, default=1, help="how many of the trials follow some minutes without a change"
+    )
     parser.add_argument("--frosts", default="1,2,3", help="the numbers of those that happen, as 1,3; 0 for none")
     parser.add_argument("ways", nargs="*", metavar="WAY", help=f"{' '.join(choices)}; all by default")
     options = parser.parse_args(arguments)
@@ -318,8 +329,8 @@ def main(arguments: Sequence[str]) -> int:
         running(options.ways or choices, Path(directory), dice) as measurement,
     ):
         before, begun = measurement.requests(), time.monotonic()
-        for _ in range(options.trials):
-            measurement.trial()
+        for number in range(options.trials):
+            measurement.trial(quiet=number < options.quiet)
         if options.trials:
             columns = ["trials", "obeyed: median", "worst", "deleted: median", "worst", "lists", "watches", "ready"]
             table([*way, *columns], rows_of_trials(measurement, before, begun))

@@ -45,6 +45,11 @@ class ResponseBody(Protocol):
         self._ended = False
         self._failure: BodyError | None = None
 
+    @property
+    def ended(self) -> bool:
+        """Whether nothing more will arrive."""
+        return self._ended
+
     def dataReceived(self, data: bytes) -> None:  # noqa: N802 - Twisted's name
         """A piece has arrived."""
         if self._ended:

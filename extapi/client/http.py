@@ -32,6 +32,10 @@ from extapi.client.tunnel import TunnelBusy, TunnelError
 from extapi.client.tunnelqueue import TunnelQueue
 from extapi.clock import Late, in_time, stop_timer
 
+SILENCE = 5.0
+"""Seconds without a line after which the connection of a stream that is given up may be dead: a watch that has not ended in time
+has said nothing for six."""
+
 
 class HttpReply:
     """An answer whose body is still on the connection (:class:`extapi.client.transport.ClientResponse`)."""
@@ -45,6 +49,8 @@ class HttpReply:
         self._body: ResponseBody | None = None
         self._headers: dict[str, str] | None = None
         self._counted = True
+        self._heard: float | None = None
+        """When the last line of a stream arrived; None: it is none."""
 
     @property
     def status(self) -> int:
@@ -85,9 +91,11 @@ class HttpReply:
         Raises:
             TransportError: It breaks off, or a line is too long.
         """
+        self._heard = self._transport.clock.seconds()
         self._uncount()
         try:
             async for line in self._deliver().lines():
+                self._heard = self._transport.clock.seconds()
                 yield line
         except BodyError as error:
             raise TransportError(f"{self._transport.server}: {error}") from error
@@ -97,7 +105,11 @@ class HttpReply:
     def close(self) -> None:
         """Drop what has not been read, and the connection with it."""
         self._transport.replies.discard(self)
-        self._deliver().close()
+        body = self._deliver()
+        silent = self._heard is not None and self._transport.clock.seconds() - self._heard >= SILENCE
+        if silent and not body.ended:
+            self._transport.drop_idle()
+        body.close()
         self._uncount()
 
     def _uncount(self) -> None:
@@ -198,6 +210,8 @@ class HttpTransport:
             response = await sending
         except Exception as error:  # noqa: BLE001 - Agent's errors have no common ancestor
             timed_out = not timer.active()
+            if timed_out:
+                self.drop_idle()
             self._fail(request, refusals[0] if timed_out and refusals else error, timed_out=timed_out)
         finally:
             stop_timer(timer)
@@ -246,6 +260,13 @@ class HttpTransport:
             reply.close()
         await self._agent.close()
 
+    def drop_idle(self) -> None:
+        """Let the next requests have new connections: a way on which one is dead may have lost all of them, and none would tell.
+
+        client-go has one connection, and a ping tells (``http2.Transport.ReadIdleTimeout``).
+        """
+        _forget(self._agent)
+
     async def _authorization(self, token: TokenSource, seconds: float) -> str:
         """The header; the time for it is the request's. Sees to it that the agent shows the certificate that goes with it.
 
@@ -273,7 +294,7 @@ class HttpTransport:
         agent = self._connect(TlsPolicy(credentials), credentials.proxy)
         retired, self._agent, self._pair = self._agent, agent, pair
         # Those that are busy time out once they are idle.
-        Deferred.fromCoroutine(retired.close()).addErrback(lambda _: None)
+        _forget(retired)
 
     def _fail(self, request: ClientRequest, error: Exception, *, timed_out: bool) -> NoReturn:
         if timed_out and not isinstance(error, TunnelError):
@@ -292,3 +313,8 @@ class HttpTransport:
             raise ProxyBusy(text) from error
         away = (network.ConnectError, network.DNSLookupError, network.TimeoutError, TunnelError)
         raise (Unreachable(text) if isinstance(error, away) else TransportError(text)) from error
+
+
+def _forget(agent: Any) -> None:
+    """Close an agent's idle connections; nobody waits for that."""
+    Deferred.fromCoroutine(agent.close()).addErrback(lambda _: None)

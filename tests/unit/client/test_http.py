@@ -199,6 +199,52 @@ def test_no_answer_in_time(turning: Turning, serve: Serve) -> None:
     turning.run(transport.close())
 
 
+def _answer_but(request: Any) -> bytes | None:
+    """No answer at /silence, the first line of a stream at /stream."""
+    if request.uri == b"/stream":
+        request.write(b"one\n")
+        return None
+    return None if request.uri == b"/silence" else b"{}"
+
+
+def test_idle_connections_are_not_used_after_one_was_silent(turning: Turning, serve: Serve) -> None:
+    """client-go's only connection is given up then; a frozen proxy, or one that another one replaced, has all of ours."""
+    server = serve(_answer_but)
+    transport = HttpTransport(turning.reactor, Credentials(server.url))
+    both = [Deferred.fromCoroutine(_body(transport, ClientRequest("GET", "/"))) for _ in range(2)]
+    for each in both:
+        turning.wait(each)
+    with pytest.raises(TransportError, match="no answer within"):
+        turning.run(transport.send(ClientRequest("GET", "/silence", timeout=0.1)))
+    turning.run(_body(transport, ClientRequest("GET", "/")))
+    first, second, *_, last = (seen.connection for seen in server.seen)
+    assert first != second
+    assert last not in {first, second}
+    turning.run(transport.close())
+
+
+@pytest.mark.parametrize("silence", [0.0, 60.0])
+def test_idle_connections_are_not_used_after_a_silent_stream_was_given_up(
+    turning: Turning, serve: Serve, monkeypatch: pytest.MonkeyPatch, silence: float
+) -> None:
+    """As a watch that does not end in time is; not after one whose reader has had enough."""
+    monkeypatch.setattr("extapi.client.http.SILENCE", silence)
+    server = serve(_answer_but)
+    transport = HttpTransport(turning.reactor, Credentials(server.url))
+
+    async def read() -> None:
+        reply = await transport.send(ClientRequest("GET", "/stream"))
+        async for _ in reply.lines():
+            await _body(transport, ClientRequest("GET", "/"))
+            reply.close()
+
+    with pytest.raises(TransportError, match="closed"):
+        turning.run(read())
+    turning.run(_body(transport, ClientRequest("GET", "/")))
+    assert (server.seen[2].connection == server.seen[1].connection) is (silence > 1)
+    turning.run(transport.close())
+
+
 def test_a_body_that_does_not_end_in_time(turning: Turning, serve: Serve) -> None:
     def answer(request: Any) -> None:
         request.write(b"half")

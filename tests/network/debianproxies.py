@@ -211,21 +211,26 @@ class Measurement:
         self.make()
         time.sleep(max(0.0, begun + frost.seconds - time.monotonic()))
         blind = [not refused for refused in self.each(lambda way: way.server.refuses(), ways)]
-        for process in processes:
-            frost.end(process)
-        ended = time.monotonic()
-        obeyed = self.delays(ended, ways, refused=True)
-        until_ready = self.each(partial(self._ready, ended), ways)
+        came = self.each(partial(self._after, frost), ways)
         forgotten = self.delays(self.delete(), ways, refused=False)
         rows = []
         for number, way in enumerate(ways):
+            obeyed, ready = came[number]
             failed = [fail for fail, _ in way.server.unready_since(begun)]
             row = [
                 f"{failed[0]:.0f} s" if failed else "never",
-                _seconds(obeyed[number]) if blind[number] else "at once",
+                _seconds(obeyed) if blind[number] else "at once",
             ]
-            rows.append([*way.title, *row, _seconds(until_ready[number]), _seconds(forgotten[number])])
+            rows.append([*way.title, *row, _seconds(ready), _seconds(forgotten[number])])
         return rows
+
+    def _after(self, frost: Frost, way: Measured) -> tuple[float, float]:
+        """Seconds after the end of a frost until a way obeys, and until it is ready."""
+        assert way.process is not None
+        frost.end(way.process)
+        ended = time.monotonic()
+        obeyed = way.server.delay(refused=True, since=ended, patience=PATIENCE)
+        return obeyed, self._ready(ended, way)
 
     @staticmethod
     def _ready(since: float, way: Measured) -> float:

@@ -1,6 +1,6 @@
 """How long extension servers behind Debian's proxies take to obey a new webhook, and to obey it no more.
 
-``python -m tests.network.debianproxies [--trials N] [haproxy squid dante tinyproxy none]``, as root: installs the proxies that
+``python -m tests.network.debian [--trials N] [haproxy squid dante tinyproxy none]``, as root: installs the proxies that
 are missing, and starts each of them on loopback between a real kube-apiserver and an extension server of its own. N times, a
 ValidatingWebhookConfiguration with failurePolicy Fail whose webhook cannot be called is made and deleted again, at random moments,
 half of which are near those when a proxy closes what is idle; each server is asked for a write with dry run every 50 ms meanwhile.
@@ -32,9 +32,9 @@ from tests.attack.table import say
 from tests.kubernetes import control_plane as planes
 from tests.kubernetes.control_plane import ControlPlane
 from tests.kubernetes.letters import GROUP, api
-from tests.network import debianproxiesprograms as programs
-from tests.network.debianproxiesprograms import DANTE, HAPROXY, SQUID, TINYPROXY, Package, Process
-from tests.network.debianproxiesserver import Behind
+from tests.network.debian import programs
+from tests.network.debian.programs import DANTE, HAPROXY, SQUID, TINYPROXY, Package, Process
+from tests.network.debian.server import Behind
 
 CONFIGURATIONS = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations"
 LONGEST_PAUSE = 70.0
@@ -312,7 +312,7 @@ def rows_of_trials(measurement: Measurement, before: Mapping[tuple[str, str], in
 def main(arguments: Sequence[str]) -> int:
     """The command; the exit status."""
     choices = list(dict.fromkeys(way.choice for way in WAYS))
-    parser = argparse.ArgumentParser(prog="python -m tests.network.debianproxies", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m tests.network.debian", description=__doc__)
     parser.add_argument("--trials", type=int, default=10)
     parser.add_argument(
         "--seed", type=int, default=random.SystemRandom().randrange(10**6), help="of the random moments"

@@ -17,6 +17,7 @@ from typing import Any, Final, NoReturn
 
 import click
 from twisted.internet.defer import Deferred
+from twisted.logger import Logger
 
 from extapi.api.definition import Api
 from extapi.leaving import threads_left
@@ -191,6 +192,8 @@ def _hub(path: str, shared: SharedRevisions, number: int, sock: socket.socket) -
 class _HubProcess:
     """The process of the hub."""
 
+    _log = Logger()
+
     def __init__(self, reactor: Any, path: str, shared: SharedRevisions, number: int, sock: socket.socket) -> None:
         self._hub = Hub(reactor, path, shared)
         self._place = _Place(number, number, reactor, sock, hub=False)
@@ -204,6 +207,7 @@ class _HubProcess:
         self._place.ready()
         await self._ended
         await self._hub.close()
+        self._log.info("stopped")  # the last line of a server that ends in order
         return 0
 
     def stop(self) -> None:

@@ -22,7 +22,7 @@ from tests.environments.machine import ROOT, SERVE, prepare, run
 from tests.environments.table import FURTHER, QUICK
 
 _THREAD = "import threading\nthreading.Thread(target=threading.Event().wait, name='poller').start()"
-_SERVES = '"event":"Starting factory'
+_SERVES = '"event":"serving"'
 """What a server's log has soon after it listens: it asks the cluster."""
 _GREEN = {
     "gevent": "from gevent import monkey\nmonkey.patch_all()",

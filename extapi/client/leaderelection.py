@@ -182,9 +182,8 @@ class LeaderElector:
             try:
                 await self._acquire()
                 await self._lead()
-            except (
-                Exception
-            ):  # also a CancelledError that is not of stop(): a process that competes no more would be missed
+            except Exception:
+                # Also a CancelledError that is not of stop(): a process that competes no more would be missed.
                 if self._is_stopping():
                     raise
                 self._log.failure(

@@ -22,7 +22,7 @@ def main() -> int:
     """By the command line."""
     parser = argparse.ArgumentParser(prog="python -m tests.network", description=__doc__)
     chosen = parser.add_subparsers(dest="what", required=True)
-    chosen.add_parser("table", help="each fault alone, again and again, for 40 s to 5 minutes")
+    chosen.add_parser("table", help="each fault alone, again and again, for 10 s to 5 minutes")
     soaking = chosen.add_parser("soak", help="faults by chance, on a control plane")
     soaking.add_argument("--minutes", type=float, default=20, help="default: 20")
     soaking.add_argument("--seed", type=int, default=1, help="default: 1")

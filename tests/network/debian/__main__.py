@@ -34,7 +34,7 @@ from tests.kubernetes.control_plane import ControlPlane
 from tests.kubernetes.letters import GROUP, api
 from tests.network.debian import programs
 from tests.network.debian.programs import DANTE, HAPROXY, SQUID, TINYPROXY, Package, Process
-from tests.network.debian.server import Behind
+from tests.network.debian.server import ProxiedServer
 
 CONFIGURATIONS = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations"
 LONGEST_PAUSE = 70.0
@@ -87,7 +87,7 @@ class Measured:
 
     way: Way
     version: str
-    server: Behind
+    server: ProxiedServer
     process: Process | None
     obeyed: list[float] = field(default_factory=list)
     forgotten: list[float] = field(default_factory=list)
@@ -278,7 +278,7 @@ def running(choices: Sequence[str], directory: Path, dice: random.Random) -> Ite
                     cluster["proxy-url"] = f"{way.package.scheme}://{ports.LOOPBACK}:{process.port}"
                 else:
                     cluster["server"] = f"https://{ports.LOOPBACK}:{process.port}"
-            server = Behind(plane, own.name, own, cluster)
+            server = ProxiedServer(plane, own.name, own, cluster)
             stack.callback(server.stop)
             server.start()
             measured.append(Measured(way, version, server, process))

@@ -32,7 +32,7 @@ _PATH = f"{letters_path('default')}?dryRun=All"
 _REFUSED = "failed calling webhook"
 
 
-class Behind:
+class ProxiedServer:
     """``extapi serve`` with a kubeconfig that leads through one port, or one proxy.
 
     Args:
